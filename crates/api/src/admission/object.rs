@@ -1,0 +1,177 @@
+//! From JSON to a typed object, with all that is wrong with its form: what an API server does before any webhook.
+
+use super::Verdict;
+use crate::crd;
+use crate::field::{FieldError, Path};
+use crate::kinds::config::OperatorConfiguration;
+use crate::names::group;
+use crate::schema::{self, Checked};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// A kind that admission judges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// `grove.io/v1alpha1` PodCliqueSet.
+    PodCliqueSet,
+    /// `grove.io/v1alpha1` PodCliqueScalingGroup.
+    PodCliqueScalingGroup,
+    /// `grove.io/v1alpha1` PodClique.
+    PodClique,
+    /// `grove.io/v1alpha1` ClusterTopology.
+    ClusterTopology,
+    /// `scheduler.grove.io/v1alpha1` PodGang.
+    PodGang,
+    /// `operator.config.grove.io/v1alpha1` OperatorConfiguration.
+    OperatorConfiguration,
+}
+
+impl Kind {
+    /// All kinds that admission judges.
+    pub const ALL: [Self; 6] = [
+        Self::PodCliqueSet,
+        Self::PodCliqueScalingGroup,
+        Self::PodClique,
+        Self::ClusterTopology,
+        Self::PodGang,
+        Self::OperatorConfiguration,
+    ];
+
+    /// The kind's name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::PodCliqueSet => "PodCliqueSet",
+            Self::PodCliqueScalingGroup => "PodCliqueScalingGroup",
+            Self::PodClique => "PodClique",
+            Self::ClusterTopology => "ClusterTopology",
+            Self::PodGang => "PodGang",
+            Self::OperatorConfiguration => "OperatorConfiguration",
+        }
+    }
+
+    /// The kind's API group and version.
+    pub fn api_version(self) -> String {
+        let group = match self {
+            Self::PodGang => group::SCHEDULER,
+            Self::OperatorConfiguration => group::CONFIG,
+            _ => group::GROVE,
+        };
+        format!("{group}/{}", group::V1ALPHA1)
+    }
+
+    /// The kind of that name, whatever its group.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+
+    /// Whether objects of the kind live in namespaces.
+    pub fn is_namespaced(self) -> bool {
+        !matches!(self, Self::ClusterTopology | Self::OperatorConfiguration)
+    }
+}
+
+static CRD_SCHEMAS: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
+    let schema = |crd: &_| serde_json::to_value(crd).ok()?.pointer("/spec/versions/0/schema/openAPIV3Schema").cloned();
+    crd::own().iter().filter_map(|crd| Some((crd.spec.names.kind.clone(), schema(crd)?))).collect()
+});
+static CONFIG_SCHEMA: LazyLock<Value> = LazyLock::new(schema::derived::<OperatorConfiguration>);
+
+/// An object read from JSON.
+#[derive(Debug)]
+pub struct Decoded<T> {
+    /// The object, as far as anything could be made of it.
+    pub object: Option<T>,
+    form: Checked,
+}
+
+impl<T> Decoded<T> {
+    /// What is wrong with the form, together with what the rules say of the object. A fault that both found is told in
+    /// the rules' words; a rule that only missed what the form had to cut out is not heard.
+    pub fn judged(self, rules: Verdict) -> Verdict {
+        let Verdict { errors, warnings } = rules;
+        let about_cut = |error: &FieldError| {
+            self.form.cut.iter().any(|cut| is_within(cut, &error.field) || is_within(&error.field, cut))
+        };
+        let errors: Vec<FieldError> = errors.into_iter().filter(|error| !about_cut(error)).collect();
+        let repeated =
+            |form: &FieldError| errors.iter().any(|error| error.field == form.field && error.type_ == form.type_);
+        let mut all: Vec<FieldError> = self.form.errors.into_iter().filter(|form| !repeated(form)).collect();
+        all.extend(errors);
+        Verdict { errors: all, warnings }
+    }
+}
+
+/// Whether the path `inner` is `outer` or leads into it.
+fn is_within(inner: &str, outer: &str) -> bool {
+    inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}
+
+/// Reads an object of a kind: types, ranges, enums, unknown fields and schema defaults by its schema.
+pub fn decode<T: DeserializeOwned>(kind: Kind, value: Value) -> Decoded<T> {
+    let mut form = Checked::default();
+    let Value::Object(mut fields) = value else {
+        form.errors.push(FieldError::invalid(&Path::root(), Value::Null, "must be an object"));
+        return Decoded { object: None, form };
+    };
+    // A kind that is read under another name, such as ClusterTopologyBinding, counts as ours from here on.
+    fields.insert("apiVersion".to_owned(), kind.api_version().into());
+    fields.insert("kind".to_owned(), kind.as_str().into());
+    if kind == Kind::OperatorConfiguration {
+        let mut value = Value::Object(fields);
+        form = schema::check(&CONFIG_SCHEMA, &mut value, &Path::root());
+        return finish(value, form);
+    }
+    let head: Map<_, _> = ["apiVersion", "kind"].into_iter().filter_map(|key| fields.remove_entry(key)).collect();
+    let metadata = fields.remove("metadata").filter(|metadata| !metadata.is_null());
+    let metadata = metadata_form(metadata.unwrap_or_else(|| Value::Object(Map::new())), &mut form);
+    let mut body = Value::Object(fields);
+    let checked = schema::check(&CRD_SCHEMAS[kind.as_str()], &mut body, &Path::root());
+    form.errors.extend(checked.errors);
+    form.cut.extend(checked.cut);
+    if let Value::Object(fields) = &mut body {
+        fields.extend(head);
+        fields.insert("metadata".to_owned(), metadata);
+    }
+    finish(body, form)
+}
+
+fn finish<T: DeserializeOwned>(value: Value, mut form: Checked) -> Decoded<T> {
+    match serde_path_to_error::deserialize(value) {
+        Ok(object) => Decoded { object: Some(object), form },
+        Err(error) => {
+            // The schema has told what is wrong; if it has not, the types know more than the schema.
+            if form.errors.is_empty() {
+                let path = Path::new(&error.path().to_string());
+                form.errors.push(FieldError::invalid(&path, Value::Null, error.inner().to_string()));
+            }
+            Decoded { object: None, form }
+        }
+    }
+}
+
+/// Checks metadata; of what is wrong nothing is kept.
+fn metadata_form(metadata: Value, form: &mut Checked) -> Value {
+    let path = Path::new("metadata");
+    let mut unknown = Vec::new();
+    let mut track = serde_path_to_error::Track::new();
+    let deserializer = serde_path_to_error::Deserializer::new(&metadata, &mut track);
+    let result: Result<ObjectMeta, _> =
+        serde_ignored::deserialize(deserializer, |field| unknown.push(field.to_string()));
+    for field in unknown {
+        let value = metadata.get(&field).cloned().unwrap_or_default();
+        form.errors.push(FieldError::invalid(&path.child(&field), value, "unknown field"));
+    }
+    match result {
+        Ok(_) => metadata,
+        Err(error) => {
+            let at = track.path().to_string();
+            let at = if at == "." { path } else { path.child(&at) };
+            form.errors.push(FieldError::invalid(&at, Value::Null, error.to_string()));
+            form.cut.push("metadata".to_owned());
+            Value::Object(Map::new())
+        }
+    }
+}

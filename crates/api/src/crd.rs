@@ -1,0 +1,58 @@
+//! The CustomResourceDefinitions, generated from the kinds.
+
+use crate::kinds::{ClusterTopology, PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang, kai};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube_core::CustomResourceExt;
+use serde_json::Value;
+
+/// Our own kinds.
+pub fn own() -> Vec<CustomResourceDefinition> {
+    [PodCliqueSet::crd(), PodCliqueScalingGroup::crd(), PodClique::crd(), ClusterTopology::crd(), PodGang::crd()]
+        .iter()
+        .map(tidy)
+        .collect()
+}
+
+/// KAI's kinds, for clusters that do not run KAI.
+pub fn kai() -> Vec<CustomResourceDefinition> {
+    [kai::Topology::crd(), kai::KaiPodGroup::crd(), kai::Queue::crd()].iter().map(tidy).collect()
+}
+
+/// Brings a derived schema to what an API server likes best.
+fn tidy(crd: &CustomResourceDefinition) -> CustomResourceDefinition {
+    let mut value = serde_json::to_value(crd).expect("a CRD is JSON");
+    for version in value["spec"]["versions"].as_array_mut().into_iter().flatten() {
+        tidy_schema(&mut version["schema"]["openAPIV3Schema"]);
+    }
+    serde_json::from_value(value).expect("a tidied CRD is a CRD")
+}
+
+/// The same for a schema that stands alone.
+///
+/// - `nullable` goes: an explicit null then means "left out", as for the kinds of Kubernetes itself.
+/// - `format` stays only where Kubernetes knows it, `default: null` and empty containers as defaults go.
+pub(crate) fn tidy_schema(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            map.remove("nullable");
+            if matches!(map.get("default"), Some(Value::Null)) {
+                map.remove("default");
+            }
+            let empty = |value: &Value| match value {
+                Value::Array(items) => items.is_empty(),
+                Value::Object(fields) => fields.is_empty(),
+                _ => false,
+            };
+            if map.get("default").is_some_and(empty) {
+                map.remove("default");
+            }
+            for (key, child) in map.iter_mut() {
+                if key != "default" && key != "enum" {
+                    tidy_schema(child);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(tidy_schema),
+        _ => {}
+    }
+}
