@@ -9,16 +9,14 @@ use crate::{Error, Result};
 
 /// The folder of this project in the user's cache, made if it is missing.
 pub(crate) fn folder() -> Result<PathBuf> {
-    let folder = named_by(std::env::var_os("XDG_CACHE_HOME"), std::env::var_os("HOME"))
-        .ok_or(Error::NoCache)?;
+    let folder = named_by(std::env::var_os("XDG_CACHE_HOME"), std::env::var_os("HOME")).ok_or(Error::NoCache)?;
     fs::create_dir_all(&folder).map_err(Error::path("create", &folder))?;
     Ok(folder)
 }
 
 /// A relative path counts as unset, as the XDG base directory specification asks.
 fn named_by(xdg_cache_home: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
-    let absolute =
-        |value: Option<OsString>| value.map(PathBuf::from).filter(|path| path.is_absolute());
+    let absolute = |value: Option<OsString>| value.map(PathBuf::from).filter(|path| path.is_absolute());
     absolute(xdg_cache_home)
         .or_else(|| absolute(home).map(|home| home.join(".cache")))
         .map(|cache| cache.join("trellis"))
@@ -63,11 +61,7 @@ mod tests {
         check(Some("/x"), Some("/home/u"), Some("/x/trellis"));
         check(None, Some("/home/u"), Some("/home/u/.cache/trellis"));
         check(Some(""), Some("/home/u"), Some("/home/u/.cache/trellis"));
-        check(
-            Some("relative"),
-            Some("/home/u"),
-            Some("/home/u/.cache/trellis"),
-        );
+        check(Some("relative"), Some("/home/u"), Some("/home/u/.cache/trellis"));
         check(None, None, None);
     }
 

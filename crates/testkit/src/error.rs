@@ -14,9 +14,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(thiserror::Error)]
 pub enum Error {
     /// Neither environment variable that names the user's cache folder is set.
-    #[error(
-        "no folder to keep built programs in: set `HOME` or `XDG_CACHE_HOME` to an absolute path"
-    )]
+    #[error("no folder to keep built programs in: set `HOME` or `XDG_CACHE_HOME` to an absolute path")]
     NoCache,
 
     /// There is no Go that is new enough, and none could be fetched.
@@ -46,9 +44,7 @@ pub enum Error {
     },
 
     /// A program runs, but does not become ready.
-    #[error(
-        "{program} was not ready after {seconds} s ({last}), and the end of its log is:\n{log}"
-    )]
+    #[error("{program} was not ready after {seconds} s ({last}), and the end of its log is:\n{log}")]
     NotReady {
         /// The program that was waited for.
         program: String,
@@ -88,10 +84,7 @@ impl fmt::Debug for Error {
 impl Error {
     /// Makes a function that wraps an [`io::Error`] with what was tried, for `map_err`.
     pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Io {
-            what: what.into(),
-            source,
-        }
+        move |source| Self::Io { what: what.into(), source }
     }
 
     /// As [`Error::io`], for the common case of doing something to one path.

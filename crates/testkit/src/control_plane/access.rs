@@ -88,16 +88,10 @@ impl Access {
 
     /// What a client with this token is made from; the environment has no say, so a proxy of the user stays out.
     pub(super) fn config(&self, token: &str) -> Config {
-        let url = self
-            .url()
-            .parse()
-            .expect("a loopback address with a port is a URI");
+        let url = self.url().parse().expect("a loopback address with a port is a URI");
         let mut config = Config::new(url);
         config.root_cert_file = Some(self.ca());
-        config.auth_info = AuthInfo {
-            token: Some(token.to_owned().into()),
-            ..AuthInfo::default()
-        };
+        config.auth_info = AuthInfo { token: Some(token.to_owned().into()), ..AuthInfo::default() };
         config
     }
 }
@@ -118,17 +112,8 @@ mod tests {
         let config = kube::config::Kubeconfig::read_from(&access.kubeconfig).unwrap();
         let cluster = config.clusters[0].cluster.as_ref().unwrap();
         assert_eq!(cluster.server.as_deref(), Some("https://127.0.0.1:6443"));
-        assert_eq!(
-            cluster.certificate_authority.as_deref(),
-            access.ca().to_str()
-        );
+        assert_eq!(cluster.certificate_authority.as_deref(), access.ca().to_str());
         let tokens = fs::read_to_string(&access.tokens).unwrap();
-        assert_eq!(
-            tokens,
-            format!(
-                "\"{}\",\"admin\",\"admin\",\"system:masters\"\n",
-                access.admin_token
-            )
-        );
+        assert_eq!(tokens, format!("\"{}\",\"admin\",\"admin\",\"system:masters\"\n", access.admin_token));
     }
 }

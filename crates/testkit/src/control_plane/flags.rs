@@ -10,10 +10,7 @@ const CONTROLLERS: &str = "garbage-collector-controller,namespace-controller,ser
                            horizontal-pod-autoscaler-controller,pod-garbage-collector-controller,disruption-controller";
 
 pub(super) fn etcd(data: &Path, client_port: u16, peer_port: u16) -> Vec<String> {
-    let (client, peer) = (
-        format!("http://127.0.0.1:{client_port}"),
-        format!("http://127.0.0.1:{peer_port}"),
-    );
+    let (client, peer) = (format!("http://127.0.0.1:{client_port}"), format!("http://127.0.0.1:{peer_port}"));
     vec![
         flag("data-dir", data.display()),
         flag("listen-client-urls", &client),
@@ -28,11 +25,8 @@ pub(super) fn etcd(data: &Path, client_port: u16, peer_port: u16) -> Vec<String>
 
 pub(super) fn api_server(access: &Access, etcd_port: u16, options: &Options) -> Vec<String> {
     // Nobody runs here who lifts the not-ready taint of new nodes, nor, without controllers, who makes service accounts.
-    let admission = if options.controller_manager {
-        "TaintNodesByCondition"
-    } else {
-        "ServiceAccount,TaintNodesByCondition"
-    };
+    let admission =
+        if options.controller_manager { "TaintNodesByCondition" } else { "ServiceAccount,TaintNodesByCondition" };
     let mut flags = vec![
         flag("etcd-servers", format!("http://127.0.0.1:{etcd_port}")),
         flag("bind-address", "127.0.0.1"),
@@ -45,10 +39,7 @@ pub(super) fn api_server(access: &Access, etcd_port: u16, options: &Options) -> 
         flag("service-cluster-ip-range", "10.0.0.0/24"),
         flag("service-account-issuer", "https://kubernetes.default.svc"),
         flag("service-account-key-file", access.verifying_key.display()),
-        flag(
-            "service-account-signing-key-file",
-            access.signing_key.display(),
-        ),
+        flag("service-account-signing-key-file", access.signing_key.display()),
         flag("token-auth-file", access.tokens.display()),
         flag("authorization-mode", "RBAC"),
         flag("runtime-config", "api/all=true"),
@@ -64,10 +55,7 @@ pub(super) fn controller_manager(access: &Access, options: &Options) -> Vec<Stri
         flag("kubeconfig", access.kubeconfig.display()),
         flag("leader-elect", false),
         flag("secure-port", 0),
-        flag(
-            "service-account-private-key-file",
-            access.signing_key.display(),
-        ),
+        flag("service-account-private-key-file", access.signing_key.display()),
         flag("root-ca-file", access.ca().display()),
         flag("controllers", CONTROLLERS),
     ];
@@ -88,25 +76,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let access = Access::prepare(folder.path(), 1, &[]).unwrap();
         let flags = api_server(&access, 2, options);
-        assert!(
-            flags.contains(&flag("disable-admission-plugins", expected)),
-            "{flags:?}"
-        );
-        assert!(
-            options
-                .api_server_flags
-                .iter()
-                .all(|added| flags.contains(added)),
-            "{flags:?}"
-        );
+        assert!(flags.contains(&flag("disable-admission-plugins", expected)), "{flags:?}");
+        assert!(options.api_server_flags.iter().all(|added| flags.contains(added)), "{flags:?}");
     }
 
     #[test]
     fn pods_need_a_service_account_only_where_somebody_makes_them() {
         check_admission(&Options::with_controllers(), "TaintNodesByCondition");
-        check_admission(
-            &Options::api_only().api_server_flag("--v=4"),
-            "ServiceAccount,TaintNodesByCondition",
-        );
+        check_admission(&Options::api_only().api_server_flag("--v=4"), "ServiceAccount,TaintNodesByCondition");
     }
 }

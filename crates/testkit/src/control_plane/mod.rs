@@ -15,6 +15,7 @@ use kube::Client;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
+use tokio::task::spawn_blocking;
 
 use self::access::Access;
 pub use self::options::{Options, TokenUser};
@@ -30,9 +31,9 @@ const ATTEMPTS: usize = 5;
 #[derive(Debug)]
 pub struct ControlPlane {
     access: Access,
-    /// In the order of their end.
+    /// In the order of their start.
     children: Vec<Guarded>,
-    /// After the children, which write into it.
+    /// Holds logs and data; declared last, so that it goes after the children that write into it.
     folder: TempDir,
 }
 
@@ -41,12 +42,17 @@ impl ControlPlane {
     ///
     /// The first time on a machine this builds the programs, see [`programs::path`]; after that it takes seconds.
     pub async fn start(options: Options) -> Result<Self> {
+        let mut needed = vec![Program::Etcd, Program::ApiServer];
+        needed.extend(options.controller_manager.then_some(Program::ControllerManager));
+        // Before anything else, since ports that are free now may be taken after minutes of building.
+        let built =
+            spawn_blocking(move || needed.into_iter().try_for_each(|program| programs::path(program).map(drop)));
+        built.await.map_err(|error| Error::io("build the control plane")(error.into()))??;
+
         let mut attempt = 1;
         loop {
             match Self::try_start(&options).await {
-                Err(Error::Ended { log, .. })
-                    if attempt < ATTEMPTS && log.contains("address already in use") =>
-                {
+                Err(Error::Ended { log, .. }) if attempt < ATTEMPTS && log.contains("address already in use") => {
                     attempt += 1;
                 }
                 result => return result,
@@ -60,19 +66,13 @@ impl ControlPlane {
     /// who ask get the same error.
     pub async fn shared() -> Result<&'static Self, &'static Error> {
         static SHARED: OnceCell<Result<ControlPlane>> = OnceCell::const_new();
-        SHARED
-            .get_or_init(|| Self::start(Options::api_only()))
-            .await
-            .as_ref()
+        SHARED.get_or_init(|| Self::start(Options::api_only())).await.as_ref()
     }
 
     /// As [`ControlPlane::shared`], with the controller manager: a second one, for tests that need what it does.
     pub async fn shared_with_controllers() -> Result<&'static Self, &'static Error> {
         static SHARED: OnceCell<Result<ControlPlane>> = OnceCell::const_new();
-        SHARED
-            .get_or_init(|| Self::start(Options::with_controllers()))
-            .await
-            .as_ref()
+        SHARED.get_or_init(|| Self::start(Options::with_controllers())).await.as_ref()
     }
 
     /// A new client of the administrator.
@@ -114,53 +114,37 @@ impl ControlPlane {
     }
 
     async fn try_start(options: &Options) -> Result<Self> {
-        let folder = TempDir::with_prefix("trellis-control-plane-")
-            .map_err(Error::io("create a temporary folder"))?;
+        let folder = TempDir::with_prefix("trellis-control-plane-").map_err(Error::io("create a temporary folder"))?;
         let [api_port, etcd_port, peer_port] = free_ports()?;
         let access = Access::prepare(folder.path(), api_port, &options.users)?;
-        let mut started = Self {
-            access,
-            children: Vec::new(),
-            folder,
-        };
+        let mut started = Self { access, children: Vec::new(), folder };
 
         let data = started.folder.path().join("etcd");
-        started
-            .run(Program::Etcd, flags::etcd(&data, etcd_port, peer_port))
-            .await?;
+        started.run(Program::Etcd, flags::etcd(&data, etcd_port, peer_port))?;
         ready::listening(&mut started.children, etcd_port).await?;
 
         let flags = flags::api_server(&started.access, etcd_port, options);
-        started.run(Program::ApiServer, flags).await?;
+        started.run(Program::ApiServer, flags)?;
         ready::listening(&mut started.children, api_port).await?;
         let client = started.probe()?;
         ready::serving(&mut started.children, &client).await?;
 
         if options.controller_manager {
             let flags = flags::controller_manager(&started.access, options);
-            started.run(Program::ControllerManager, flags).await?;
+            started.run(Program::ControllerManager, flags)?;
             ready::controlling(&mut started.children, &client).await?;
         }
         Ok(started)
     }
 
-    async fn run(&mut self, program: Program, flags: Vec<String>) -> Result<()> {
-        let built = tokio::task::spawn_blocking(move || programs::path(program)).await;
-        let path = built
-            .map_err(|error| Error::io(format!("build {}", program.name()))(error.into()))??;
+    /// Starts a program that is already built.
+    fn run(&mut self, program: Program, flags: Vec<String>) -> Result<()> {
+        let path = programs::path(program)?;
         let mut command = guard::command(path, self.folder.path());
         // The programs read settings from the environment too, and those of the user are not meant for them.
-        command
-            .env_clear()
-            .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
-            .args(flags);
-        let log = self
-            .folder
-            .path()
-            .join(program.name())
-            .with_extension("log");
-        self.children
-            .push(Guarded::start(program.name(), command, &log)?);
+        command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path))).args(flags);
+        let log = self.folder.path().join(program.name()).with_extension("log");
+        self.children.push(Guarded::start(program.name(), command, &log)?);
         Ok(())
     }
 
@@ -187,9 +171,5 @@ fn free_ports() -> Result<[u16; 3]> {
 
 /// The SHA-256 of `text` in hexadecimal digits.
 fn hash(text: &str) -> String {
-    Sha256::digest(text)
-        .iter()
-        .fold(String::new(), |digits, byte| {
-            digits + &format!("{byte:02x}")
-        })
+    Sha256::digest(text).iter().fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"))
 }

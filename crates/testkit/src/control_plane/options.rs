@@ -34,21 +34,14 @@ impl Options {
 
     /// An API server with the controllers that make owner references and namespaces behave as on a cluster.
     pub fn with_controllers() -> Self {
-        Self {
-            controller_manager: true,
-            ..Self::default()
-        }
+        Self { controller_manager: true, ..Self::default() }
     }
 
     /// Adds a user.
     #[must_use]
     pub fn user(mut self, token: &str, user: &str, groups: &[&str]) -> Self {
         let groups = groups.iter().map(|&group| group.to_owned()).collect();
-        self.users.push(TokenUser {
-            token: token.to_owned(),
-            user: user.to_owned(),
-            groups,
-        });
+        self.users.push(TokenUser { token: token.to_owned(), user: user.to_owned(), groups });
         self
     }
 
@@ -83,9 +76,7 @@ mod tests {
 
     #[test]
     fn users_become_lines_of_comma_separated_values() {
-        let options = Options::api_only()
-            .user("t1", "ann", &["a", "b"])
-            .user("t2", "a \"b\"", &[]);
+        let options = Options::api_only().user("t1", "ann", &["a", "b"]).user("t2", "a \"b\"", &[]);
         assert_eq!(
             token_file(&options.users),
             "\"t1\",\"ann\",\"ann\",\"a,b\"\n\"t2\",\"a \"\"b\"\"\",\"a \"\"b\"\"\",\"\"\n"

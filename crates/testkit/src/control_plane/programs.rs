@@ -38,18 +38,9 @@ struct Lot {
     takes: &'static str,
 }
 
-const SERVERS: Lot = Lot {
-    programs: &[Program::Etcd, Program::ApiServer],
-    takes: "about five minutes",
-};
-const OTHERS: Lot = Lot {
-    programs: &[
-        Program::ControllerManager,
-        Program::Scheduler,
-        Program::Kubectl,
-    ],
-    takes: "about two minutes",
-};
+const SERVERS: Lot = Lot { programs: &[Program::Etcd, Program::ApiServer], takes: "about five minutes" };
+const OTHERS: Lot =
+    Lot { programs: &[Program::ControllerManager, Program::Scheduler, Program::Kubectl], takes: "about two minutes" };
 
 impl Program {
     /// The name people know it by.
@@ -88,11 +79,7 @@ impl Program {
     }
 
     fn lot(self) -> &'static Lot {
-        if SERVERS.programs.contains(&self) {
-            &SERVERS
-        } else {
-            &OTHERS
-        }
+        if SERVERS.programs.contains(&self) { &SERVERS } else { &OTHERS }
     }
 }
 
@@ -117,20 +104,13 @@ pub fn path(program: Program) -> Result<PathBuf> {
 
 /// Builds in a folder of its own and moves each finished program into place, so that a path that exists is complete.
 fn build(lot: &Lot, folder: &Path) -> Result<()> {
-    let names: Vec<String> = lot
-        .programs
-        .iter()
-        .map(|program| program.name().to_owned() + " " + program.version())
-        .collect();
+    let names: Vec<String> =
+        lot.programs.iter().map(|program| program.name().to_owned() + " " + program.version()).collect();
     let names = names.join(", ");
     let go = toolchain::go()?;
-    say(&format!(
-        "building {names}, once per machine, {} on two cores",
-        lot.takes
-    ));
+    say(&format!("building {names}, once per machine, {} on two cores", lot.takes));
 
-    let scratch =
-        tempfile::tempdir_in(folder).map_err(Error::path("create a folder in", folder))?;
+    let scratch = tempfile::tempdir_in(folder).map_err(Error::path("create a folder in", folder))?;
     let built = scratch.path().join("built");
     let temporary = scratch.path().join("temporary");
     for folder in [&built, &temporary] {
@@ -142,26 +122,17 @@ fn build(lot: &Lot, folder: &Path) -> Result<()> {
     }
 
     let mut command = guard::command(go, scratch.path());
-    command
-        .args(["build", "-trimpath", "-ldflags", &link_flags(), "-o"])
-        .arg(&built);
+    command.args(["build", "-trimpath", "-ldflags", &link_flags(), "-o"]).arg(&built);
     command.args(lot.programs.iter().map(|program| program.package()));
-    toolchain::isolate(&mut command)
-        .env("CGO_ENABLED", "0")
-        .env("GOTMPDIR", &temporary)
-        .current_dir(scratch.path());
+    toolchain::isolate(&mut command).env("CGO_ENABLED", "0").env("GOTMPDIR", &temporary).current_dir(scratch.path());
     let mut go = Guarded::start("go", command, &scratch.path().join("log"))?;
     let status = go.wait().map_err(Error::io("wait for `go build`"))?;
     if !status.success() {
-        return Err(Error::Build {
-            programs: names,
-            log: go.log_tail(),
-        });
+        return Err(Error::Build { programs: names, log: go.log_tail() });
     }
     for program in lot.programs {
         let path = folder.join(program.name());
-        fs::rename(built.join(program.built_name()), &path)
-            .map_err(Error::path("create", &path))?;
+        fs::rename(built.join(program.built_name()), &path).map_err(Error::path("create", &path))?;
     }
     say(&format!("built {names}"));
     Ok(())
@@ -171,25 +142,15 @@ fn build(lot: &Lot, folder: &Path) -> Result<()> {
 fn link_flags() -> String {
     let version = Program::ApiServer.version();
     let mut numbers = version.trim_start_matches('v').split('.');
-    let (major, minor) = (
-        numbers.next().unwrap_or_default(),
-        numbers.next().unwrap_or_default(),
-    );
+    let (major, minor) = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
     let variable = "-X k8s.io/component-base/version";
-    format!(
-        "-s -w {variable}.gitVersion={version} {variable}.gitMajor={major} {variable}.gitMinor={minor}"
-    )
+    format!("-s -w {variable}.gitVersion={version} {variable}.gitMajor={major} {variable}.gitMinor={minor}")
 }
 
 /// The versions for people, and a hash of all that decides what is built.
 fn folder_name() -> String {
     let hash = super::hash(&[GO_MOD, &link_flags()].concat());
-    format!(
-        "kubernetes-{}-etcd-{}-{}",
-        Program::ApiServer.version(),
-        Program::Etcd.version(),
-        &hash[..8]
-    )
+    format!("kubernetes-{}-etcd-{}-{}", Program::ApiServer.version(), Program::Etcd.version(), &hash[..8])
 }
 
 /// The version that the module file requires of `module`.
@@ -198,12 +159,8 @@ fn folder_name() -> String {
 /// If the module is not in the file, which a unit test rules out.
 fn required_version(module: &str) -> &'static str {
     let version = GO_MOD.lines().find_map(|line| {
-        let mut words = line
-            .split_whitespace()
-            .skip_while(|word| *word == "require");
-        (words.next() == Some(module))
-            .then(|| words.next())
-            .flatten()
+        let mut words = line.split_whitespace().skip_while(|word| *word == "require");
+        (words.next() == Some(module)).then(|| words.next()).flatten()
     });
     version.unwrap_or_else(|| panic!("`control-plane/go.mod` requires no version of `{module}`"))
 }
@@ -222,27 +179,18 @@ mod tests {
     #[test]
     fn the_folder_name_says_what_is_in_it() {
         let name = folder_name();
-        assert!(
-            name.starts_with("kubernetes-v1.36.3-etcd-v3.6.16-"),
-            "{name}"
-        );
+        assert!(name.starts_with("kubernetes-v1.36.3-etcd-v3.6.16-"), "{name}");
     }
 
     #[test]
     fn the_version_is_linked_in() {
-        assert!(
-            link_flags()
-                .ends_with("version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36")
-        );
+        assert!(link_flags().ends_with("version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36"));
     }
 
     #[test]
     fn every_program_is_a_tool_of_the_module_file_and_in_the_lot_that_builds_it() {
         for program in [&SERVERS, &OTHERS].into_iter().flat_map(|lot| lot.programs) {
-            assert!(
-                GO_MOD.contains(&format!("\t{}\n", program.package())),
-                "{program:?}"
-            );
+            assert!(GO_MOD.contains(&format!("\t{}\n", program.package())), "{program:?}");
             assert!(program.lot().programs.contains(program));
         }
     }

@@ -18,11 +18,9 @@ const TICKS: u32 = 6000;
 
 /// The last of `children` accepts connections on `port`.
 pub(super) async fn listening(children: &mut [Guarded], port: u16) -> Result<()> {
-    until(children, async || {
-        match TcpStream::connect(("127.0.0.1", port)).await {
-            Ok(_) => Ok(()),
-            Err(error) => Err(format!("port {port}: {error}")),
-        }
+    until(children, async || match TcpStream::connect(("127.0.0.1", port)).await {
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("port {port}: {error}")),
     })
     .await
 }
@@ -31,22 +29,13 @@ pub(super) async fn listening(children: &mut [Guarded], port: u16) -> Result<()>
 pub(super) async fn serving(children: &mut [Guarded], client: &Client) -> Result<()> {
     let namespaces: Api<Namespace> = Api::all(client.clone());
     until(children, async || {
-        let request = Request::get("/readyz")
-            .body(Vec::new())
-            .map_err(|error| error.to_string())?;
-        let answer = client
-            .request_text(request)
-            .await
-            .map_err(|error| format!("/readyz: {error}"))?;
+        let request = Request::get("/readyz").body(Vec::new()).map_err(|error| error.to_string())?;
+        let answer = client.request_text(request).await.map_err(|error| format!("/readyz: {error}"))?;
         if answer != "ok" {
             return Err(format!("/readyz: {answer}"));
         }
         // Made soon after, and every test that names no namespace needs it.
-        namespaces
-            .get("default")
-            .await
-            .map(drop)
-            .map_err(|error| error.to_string())
+        namespaces.get("default").await.map(drop).map_err(|error| error.to_string())
     })
     .await
 }
@@ -54,14 +43,7 @@ pub(super) async fn serving(children: &mut [Guarded], client: &Client) -> Result
 /// The controller manager works, which shows in the first thing it does for every namespace. It has no port to ask.
 pub(super) async fn controlling(children: &mut [Guarded], client: &Client) -> Result<()> {
     let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), "default");
-    until(children, async || {
-        accounts
-            .get("default")
-            .await
-            .map(drop)
-            .map_err(|error| error.to_string())
-    })
-    .await
+    until(children, async || accounts.get("default").await.map(drop).map_err(|error| error.to_string())).await
 }
 
 /// Looks until `look` succeeds; fails at once when a child has ended, and in the end with the reason of the last look.
@@ -86,14 +68,6 @@ async fn until(children: &mut [Guarded], look: impl AsyncFn() -> Result<(), Stri
     if timeout(LIMIT, looks).await.unwrap_or(Ok(false))? {
         return Ok(());
     }
-    let (program, log) = children
-        .last()
-        .map(|child| (child.name().to_owned(), child.log_tail()))
-        .unwrap_or_default();
-    Err(Error::NotReady {
-        program,
-        seconds: LIMIT.as_secs(),
-        last,
-        log,
-    })
+    let (program, log) = children.last().map(|child| (child.name().to_owned(), child.log_tail())).unwrap_or_default();
+    Err(Error::NotReady { program, seconds: LIMIT.as_secs(), last, log })
 }

@@ -1,0 +1,220 @@
+//! Reads files: YAML and JSON, several documents each, directories and stdin.
+
+use crate::lines;
+use anyhow::{Context as _, Result, anyhow, bail};
+use serde_json::Value;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// The text of one document, and where it stands.
+#[derive(Debug)]
+pub struct Source {
+    /// Name of the file, for messages.
+    pub file: String,
+    /// Position of the document in its file, from 1.
+    pub number: usize,
+    /// Line of the file before the document's first.
+    pub line_offset: usize,
+    /// The document itself.
+    pub text: String,
+}
+
+/// A document and what it says.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// Where it stands.
+    pub source: Rc<Source>,
+    /// Path of the object within the document, for items of a List.
+    pub prefix: String,
+    /// The object.
+    pub value: Value,
+}
+
+impl Document {
+    /// `file:line` of a field, or of the object where the field is not written.
+    pub fn place(&self, field: &str) -> String {
+        let field = match (self.prefix.as_str(), field) {
+            ("", field) => field.to_owned(),
+            (prefix, "") => prefix.to_owned(),
+            (prefix, field) => format!("{prefix}.{field}"),
+        };
+        let line = self.source.line_offset + lines::line_of(&self.source.text, &field);
+        format!("{}:{line}", self.source.file)
+    }
+}
+
+/// Reads all documents of all files, in the order given; directories by the names of their files.
+pub fn read(paths: &[PathBuf]) -> Result<Vec<Document>> {
+    let mut documents = Vec::new();
+    for path in paths {
+        if path.as_os_str() == "-" {
+            let mut text = String::new();
+            std::io::stdin().read_to_string(&mut text).context("cannot read stdin")?;
+            read_text("<stdin>", &text, &mut documents)?;
+        } else if path.is_dir() {
+            for file in files_of(path)? {
+                read_file(&file, &mut documents)?;
+            }
+        } else {
+            read_file(path, &mut documents)?;
+        }
+    }
+    Ok(documents)
+}
+
+/// The manifests of a directory, as kubectl takes them: not those of folders below it.
+fn files_of(directory: &Path) -> Result<Vec<PathBuf>> {
+    let cannot = || format!("cannot read directory {}", directory.display());
+    let entries = std::fs::read_dir(directory).with_context(cannot)?;
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry.with_context(cannot)?.path();
+        let is_manifest = path.extension().is_some_and(|ext| ["yaml", "yml", "json"].iter().any(|known| ext == *known));
+        if is_manifest && path.is_file() {
+            files.push(path);
+        }
+    }
+    if files.is_empty() {
+        bail!("no manifests in {}\nhint: files named *.yaml, *.yml and *.json are read", directory.display());
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn read_file(path: &Path, documents: &mut Vec<Document>) -> Result<()> {
+    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = String::from_utf8(bytes).map_err(|_| anyhow!("{} is not UTF-8 text", path.display()))?;
+    read_text(&path.display().to_string(), &text, documents)
+}
+
+/// Reads the documents of one text.
+pub fn read_text(file: &str, text: &str, documents: &mut Vec<Document>) -> Result<()> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let is_json = text.trim_start().starts_with(['{', '[']);
+    for source in split(file, text) {
+        let place = |line: usize| format!("{file}:{} (document {})", source.line_offset + line, source.number);
+        let values = match is_json.then(|| read_json(&source.text)) {
+            // What looks like JSON and is not may still be YAML in flow style.
+            Some(Ok(values)) => values,
+            _ => vec![serde_saphyr::from_str_with_options::<Value>(&source.text, options()).map_err(|error| {
+                let line = error.location().map_or(1, |location| usize::try_from(location.line()).unwrap_or(1));
+                anyhow!("{}: not readable as YAML: {}", place(line), error.without_snippet())
+            })?],
+        };
+        let source = Rc::new(source);
+        for value in values {
+            flatten(Document { source: source.clone(), prefix: String::new(), value }, documents);
+        }
+    }
+    Ok(())
+}
+
+/// As strict as kubectl about keys that stand twice, and with room for large clusters.
+pub fn options() -> serde_saphyr::Options {
+    let mut options = serde_saphyr::Options::default();
+    if let Some(budget) = &mut options.budget {
+        budget.max_events = 500_000_000;
+        budget.max_nodes = 250_000_000;
+        budget.max_total_scalar_bytes = 2 << 30;
+    }
+    options
+}
+
+fn read_json(text: &str) -> Result<Vec<Value>, serde_json::Error> {
+    serde_json::Deserializer::from_str(text).into_iter().collect()
+}
+
+/// Splits at lines that begin with `---`, as kubectl does, and leaves out documents without content.
+fn split(file: &str, text: &str) -> Vec<Source> {
+    let mut documents: Vec<(usize, String)> = vec![(0, String::new())];
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        let rest = line.strip_prefix("---").filter(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace));
+        match rest {
+            // What follows on the line belongs to the new document; spaces keep its column.
+            Some(rest) => documents.push((number, format!("   {rest}"))),
+            None => {
+                if let Some((_, text)) = documents.last_mut() {
+                    text.push_str(line);
+                }
+            }
+        }
+    }
+    let has_content = |text: &str| {
+        text.lines().map(str::trim).any(|line| !line.is_empty() && !line.starts_with('#') && line != "...")
+    };
+    let with_content = documents.into_iter().filter(|(_, text)| has_content(text));
+    with_content
+        .enumerate()
+        .map(|(i, (line_offset, text))| Source { file: file.to_owned(), number: i + 1, line_offset, text })
+        .collect()
+}
+
+/// Takes the items out of Lists.
+fn flatten(mut document: Document, documents: &mut Vec<Document>) {
+    let is_list = document.value["kind"].as_str().is_some_and(|kind| kind.ends_with("List"));
+    match document.value.get_mut("items").map(Value::take) {
+        Some(Value::Array(items)) if is_list => {
+            for (i, value) in items.into_iter().enumerate() {
+                let prefix = match document.prefix.as_str() {
+                    "" => format!("items[{i}]"),
+                    outer => format!("{outer}.items[{i}]"),
+                };
+                flatten(Document { source: document.source.clone(), prefix, value }, documents);
+            }
+        }
+        taken => {
+            if let Some(items) = taken {
+                document.value["items"] = items;
+            }
+            documents.push(document);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_all(text: &str) -> Vec<Document> {
+        let mut documents = Vec::new();
+        read_text("f", text, &mut documents).expect("readable");
+        documents
+    }
+
+    #[test]
+    fn documents_keep_their_lines() {
+        let documents = read_all("# c\n---\n\n---\na: 1\nb:\n  c: 2\n--- {d: 3}\n---\n# only a comment\n");
+        let places: Vec<_> = documents.iter().map(|d| (d.value.to_string(), d.source.number, d.place(""))).collect();
+        assert_eq!(
+            places,
+            [
+                (r#"{"a":1,"b":{"c":2}}"#.to_owned(), 1, "f:5".to_owned()),
+                (r#"{"d":3}"#.to_owned(), 2, "f:8".to_owned())
+            ]
+        );
+        assert_eq!(documents[0].place("b.c"), "f:7");
+        assert_eq!(documents[0].place("b.missing"), "f:6");
+    }
+
+    #[test]
+    fn lists_are_taken_apart() {
+        let documents = read_all("kind: List\nitems:\n- kind: A\n- kind: PodList\n  items:\n  - kind: B\n    x: 1\n");
+        let kinds: Vec<_> = documents.iter().map(|d| d.value["kind"].to_string()).collect();
+        assert_eq!(kinds, ["\"A\"", "\"B\""]);
+        assert_eq!(documents[1].place("x"), "f:7");
+    }
+
+    #[test]
+    fn json_streams_and_flow_yaml_are_read() {
+        assert_eq!(read_all("{\"a\": 1}\n{\"b\": 2}").len(), 2);
+        assert_eq!(read_all("{a: 1, b: [x]}")[0].value["b"][0], "x");
+        assert_eq!(read_all("\u{feff}a: yes")[0].value["a"], true);
+    }
+
+    #[test]
+    fn errors_point_to_file_document_and_line() {
+        let error = read_text("f.yaml", "a: 1\n---\nb: 1\nb: 2\n", &mut Vec::new()).expect_err("b stands twice");
+        assert!(error.to_string().starts_with("f.yaml:4 (document 2): "), "{error}");
+    }
+}

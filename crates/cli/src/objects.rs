@@ -1,0 +1,104 @@
+//! Tells apart what stands in the input: kinds that are judged, kinds that only inform, kinds that are not ours.
+
+use crate::input::Document;
+use anyhow::{Result, bail};
+use serde_json::Value;
+use trellis_api::admission::object::Kind;
+use trellis_api::field::{FieldError, Path};
+use trellis_api::names::group;
+
+/// What an object is to us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Judged by admission.
+    Judged(Kind),
+    /// A pod: shows which sets are scheduled.
+    Pod,
+    /// Not ours.
+    Foreign,
+}
+
+/// An object of the input.
+#[derive(Clone, Debug)]
+pub struct Object {
+    pub document: Document,
+    pub role: Role,
+    /// The kind as written.
+    pub kind: String,
+    pub namespace: String,
+    pub name: String,
+    /// What makes it neither ours nor anybody's: a version or kind that does not exist.
+    pub fault: Option<FieldError>,
+}
+
+impl Object {
+    /// Recognises an object. Something that is no Kubernetes object at all makes the input unreadable.
+    pub fn recognise(document: Document) -> Result<Self> {
+        let text =
+            |pointer: &str| document.value.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let (api_version, kind) = (text("/apiVersion"), text("/kind"));
+        if api_version.is_empty() || kind.is_empty() {
+            let missing = if kind.is_empty() { "kind" } else { "apiVersion" };
+            let source = &document.source;
+            bail!(
+                "{} (document {}): not a Kubernetes object: `{missing}` is missing",
+                document.place(""),
+                source.number
+            );
+        }
+        let (role, fault) = role(&api_version, &kind);
+        let namespace = match role {
+            Role::Judged(kind) if !kind.is_namespaced() => String::new(),
+            Role::Judged(_) | Role::Pod => {
+                Some(text("/metadata/namespace")).filter(|ns| !ns.is_empty()).unwrap_or("default".to_owned())
+            }
+            Role::Foreign => text("/metadata/namespace"),
+        };
+        let name = Some(text("/metadata/name"))
+            .filter(|name| !name.is_empty())
+            .unwrap_or_else(|| text("/metadata/generateName"));
+        Ok(Self { document, role, kind, namespace, name, fault })
+    }
+
+    /// Whether both are the same object in the cluster.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.role == other.role
+            && self.role != Role::Foreign
+            && (&self.namespace, &self.name) == (&other.namespace, &other.name)
+            && self.role != Role::Judged(Kind::OperatorConfiguration)
+    }
+
+    /// `Kind namespace/name`, for people.
+    pub fn title(&self) -> String {
+        match (self.namespace.as_str(), self.name.as_str()) {
+            (_, "") => self.kind.clone(),
+            ("", name) => format!("{} {name}", self.kind),
+            (namespace, name) => format!("{} {namespace}/{name}", self.kind),
+        }
+    }
+}
+
+fn role(api_version: &str, kind: &str) -> (Role, Option<FieldError>) {
+    if (api_version, kind) == ("v1", "Pod") {
+        return (Role::Pod, None);
+    }
+    let (api_group, _) = api_version.split_once('/').unwrap_or(("", api_version));
+    // What Grove calls a topology today; the contents are the same.
+    let named = if kind == "ClusterTopologyBinding" { Some(Kind::ClusterTopology) } else { Kind::named(kind) };
+    match named {
+        Some(known) if known.api_version() == api_version => (Role::Judged(known), None),
+        Some(known) => {
+            let path = Path::new("apiVersion");
+            let fault = FieldError::not_supported(&path, api_version, &[&known.api_version()]);
+            (Role::Judged(known), Some(fault))
+        }
+        None if [group::GROVE, group::SCHEDULER, group::CONFIG].contains(&api_group) => {
+            let known = Kind::ALL.into_iter().filter(|known| known.api_version().starts_with(&format!("{api_group}/")));
+            let known: Vec<&str> = known.map(Kind::as_str).collect();
+            let judged =
+                Kind::ALL.into_iter().find(|kind| known.contains(&kind.as_str())).map_or(Role::Foreign, Role::Judged);
+            (judged, Some(FieldError::not_supported(&Path::new("kind"), kind, &known)))
+        }
+        None => (Role::Foreign, None),
+    }
+}

@@ -1,0 +1,156 @@
+//! `trellis validate`
+
+use crate::args::{ValidateArgs, ValidateOutput};
+use crate::objects::{Object, Role};
+use crate::{input, output, world};
+use anyhow::{Result, bail};
+use serde::Serialize;
+use std::path::PathBuf;
+use trellis_api::admission::object::{Decoded, Kind, decode};
+use trellis_api::admission::{
+    ClusterView, Verdict, validate_cluster_topology, validate_operator_configuration, validate_pod_clique_set,
+};
+use trellis_api::field::FieldError;
+use trellis_api::kinds::config::OperatorConfiguration;
+use trellis_api::kinds::{ClusterTopology, PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang};
+use trellis_api::settings::Settings;
+
+/// What is said of one object.
+#[derive(Debug, Serialize)]
+pub struct Row<'a> {
+    pub kind: &'a str,
+    pub namespace: &'a str,
+    pub name: &'a str,
+    pub allowed: bool,
+    pub errors: Vec<FieldError>,
+    pub warnings: Vec<String>,
+    #[serde(skip)]
+    pub object: &'a Object,
+}
+
+/// Judges every object of the input; returns whether all were admitted.
+pub fn run(args: &ValidateArgs) -> Result<bool> {
+    let config = match &args.input.config {
+        Some(path) => Some(read_config(path)?),
+        None => None,
+    };
+    let settings = world::settings(config.as_ref());
+    let objects = read_objects(&args.input.files)?;
+    let old_objects = read_objects(&args.old)?;
+    // What is only among the old objects is still in the cluster.
+    let untouched = old_objects.iter().filter(|old| !objects.iter().any(|object| object.is_same(old)));
+    let cluster: Vec<&Object> = objects.iter().chain(untouched).collect();
+    let view = world::view(&cluster, &settings);
+    let mut rows = Vec::new();
+    for (i, object) in config.iter().chain(&objects).enumerate() {
+        let Role::Judged(kind) = object.role else { continue };
+        let earlier = objects.iter().take(i.saturating_sub(usize::from(config.is_some())));
+        let verdict = match earlier.rev().find(|other| other.is_same(object)) {
+            Some(same) if same.document.value == object.document.value => continue,
+            Some(same) => twice(object, same),
+            None => {
+                let old = old_objects.iter().find(|old| old.is_same(object));
+                judge(kind, object, old, &view, &settings)?
+            }
+        };
+        rows.push(Row {
+            kind: &object.kind,
+            namespace: &object.namespace,
+            name: &object.name,
+            allowed: verdict.allowed(),
+            errors: verdict.errors,
+            warnings: verdict.warnings,
+            object,
+        });
+    }
+    match args.output {
+        ValidateOutput::Json => output::json(&rows)?,
+        ValidateOutput::Table => output::verdicts(&rows)?,
+    }
+    Ok(rows.iter().all(|row| row.allowed))
+}
+
+/// Reads and recognises objects; a topology under Grove's present name is noted.
+pub fn read_objects(paths: &[PathBuf]) -> Result<Vec<Object>> {
+    let objects: Vec<Object> = input::read(paths)?.into_iter().map(Object::recognise).collect::<Result<_>>()?;
+    for object in objects.iter().filter(|object| object.kind == "ClusterTopologyBinding") {
+        eprintln!("note: {}: {} is read as a ClusterTopology", object.document.place(""), object.title());
+    }
+    Ok(objects)
+}
+
+/// Reads the one OperatorConfiguration of a file.
+pub fn read_config(path: &PathBuf) -> Result<Object> {
+    let mut objects = read_objects(std::slice::from_ref(path))?;
+    objects.retain(|object| object.role == Role::Judged(Kind::OperatorConfiguration));
+    match objects.len() {
+        1 => Ok(objects.remove(0)),
+        0 => bail!("{}: no OperatorConfiguration in it", path.display()),
+        n => bail!("{}: {n} OperatorConfigurations in it, one is wanted", path.display()),
+    }
+}
+
+fn twice(object: &Object, other: &Object) -> Verdict {
+    let path = trellis_api::field::Path::new("metadata.name");
+    let message = format!("another version of the object stands at {}", other.document.place(""));
+    let error = FieldError { message, ..FieldError::duplicate(&path, object.name.as_str()) };
+    Verdict { errors: vec![error], warnings: Vec::new() }
+}
+
+fn judge(
+    kind: Kind,
+    object: &Object,
+    old: Option<&Object>,
+    view: &ClusterView,
+    settings: &Settings,
+) -> Result<Verdict> {
+    if let Some(fault) = &object.fault {
+        return Ok(Verdict { errors: vec![fault.clone()], warnings: Vec::new() });
+    }
+    Ok(match kind {
+        Kind::PodCliqueSet => {
+            let old = old.map(|old| known(old, world::pod_clique_set(old, None, settings).decoded)).transpose()?;
+            pod_clique_set(object, old.as_ref(), view, settings)
+        }
+        Kind::ClusterTopology => {
+            let old: Option<ClusterTopology> = old.map(|old| known(old, world::cluster_topology(old))).transpose()?;
+            let decoded = world::cluster_topology(object);
+            rules(decoded, |topology| validate_cluster_topology(topology, old.as_ref(), false, view, settings))
+        }
+        Kind::OperatorConfiguration => {
+            let decoded: Decoded<OperatorConfiguration> = decode(kind, object.document.value.clone());
+            rules(decoded, validate_operator_configuration)
+        }
+        // What the operator makes is judged by its form alone.
+        Kind::PodClique => form::<PodClique>(kind, object),
+        Kind::PodCliqueScalingGroup => form::<PodCliqueScalingGroup>(kind, object),
+        Kind::PodGang => form::<PodGang>(kind, object),
+    })
+}
+
+/// Judges a set by all rules.
+fn pod_clique_set(object: &Object, old: Option<&PodCliqueSet>, view: &ClusterView, settings: &Settings) -> Verdict {
+    let world::Defaulted { decoded, mut warnings } = world::pod_clique_set(object, old, settings);
+    let mut verdict = rules(decoded, |set| validate_pod_clique_set(set, old, view, settings));
+    warnings.append(&mut verdict.warnings);
+    Verdict { warnings, ..verdict }
+}
+
+/// Applies rules to what could be read, and adds what is wrong with the form.
+pub fn rules<T>(decoded: Decoded<T>, judge: impl FnOnce(&T) -> Verdict) -> Verdict {
+    let verdict = decoded.object.as_ref().map(judge).unwrap_or_default();
+    decoded.judged(verdict)
+}
+
+fn form<T: serde::de::DeserializeOwned>(kind: Kind, object: &Object) -> Verdict {
+    decode::<T>(kind, object.document.value.clone()).judged(Verdict::default())
+}
+
+/// An old version must at least be readable, or there is nothing to compare with.
+fn known<T>(old: &Object, decoded: Decoded<T>) -> Result<T> {
+    let Decoded { object, .. } = decoded;
+    match object {
+        Some(object) => Ok(object),
+        None => bail!("{}: the old version of {} cannot be read", old.document.place(""), old.title()),
+    }
+}

@@ -1,0 +1,83 @@
+//! The cluster that the input describes, as admission and lowering see it.
+
+use crate::objects::{Object, Role};
+use serde_json::Value;
+use trellis_api::admission::object::{Decoded, Kind, decode};
+use trellis_api::admission::{ClusterView, default_cluster_topology, default_pod_clique_set};
+use trellis_api::kinds::config::OperatorConfiguration;
+use trellis_api::kinds::{ClusterTopology, PodClique, PodCliqueScalingGroup, PodCliqueSet};
+use trellis_api::names::label;
+use trellis_api::settings::Settings;
+
+/// A PodCliqueSet as it would be stored, with what defaulting had to say.
+pub struct Defaulted {
+    pub decoded: Decoded<PodCliqueSet>,
+    pub warnings: Vec<String>,
+}
+
+/// Reads and defaults a set that replaces `old`, if there is an old one.
+pub fn pod_clique_set(object: &Object, old: Option<&PodCliqueSet>, settings: &Settings) -> Defaulted {
+    let mut decoded: Decoded<PodCliqueSet> = decode(Kind::PodCliqueSet, object.document.value.clone());
+    let warnings = decoded.object.as_mut().map(|set| default_pod_clique_set(set, old, settings)).unwrap_or_default();
+    Defaulted { decoded, warnings }
+}
+
+/// Reads a topology and brings its levels into order.
+pub fn cluster_topology(object: &Object) -> Decoded<ClusterTopology> {
+    let mut decoded: Decoded<ClusterTopology> = decode(Kind::ClusterTopology, object.document.value.clone());
+    if let Some(topology) = &mut decoded.object {
+        default_cluster_topology(topology);
+    }
+    decoded
+}
+
+/// Reads the configuration and what it comes to; without one, everything is on.
+pub fn settings(config: Option<&Object>) -> Settings {
+    let Some(config) = config else { return Settings::default() };
+    let decoded: Decoded<OperatorConfiguration> = decode(Kind::OperatorConfiguration, config.document.value.clone());
+    Settings::of(&decoded.object.unwrap_or_default())
+}
+
+/// What admission may know of the cluster: all objects of the input, and the default topology of the configuration.
+pub fn view(objects: &[&Object], settings: &Settings) -> ClusterView {
+    let mut view = ClusterView::default();
+    for object in objects {
+        match object.role {
+            Role::Judged(Kind::ClusterTopology) => {
+                if let Some(topology) = cluster_topology(object).object {
+                    view.topologies.insert(object.name.clone(), topology);
+                }
+            }
+            Role::Judged(Kind::PodCliqueSet) => {
+                view.sets.extend(pod_clique_set(object, None, settings).decoded.object);
+            }
+            Role::Pod => view.scheduled.extend(scheduled_set(object)),
+            Role::Judged(_) | Role::Foreign => {}
+        }
+    }
+    if let Some(topology) = settings.default_topology() {
+        view.topologies.insert(topology.metadata.name.clone().unwrap_or_default(), topology);
+    }
+    view
+}
+
+/// The set whose pod this is, if the pod has a node and is not finished.
+fn scheduled_set(pod: &Object) -> Option<(String, String)> {
+    let value = &pod.document.value;
+    let set = value["metadata"]["labels"].get(label::PART_OF)?.as_str()?;
+    let has_node = value["spec"]["nodeName"].as_str().is_some_and(|node| !node.is_empty());
+    let is_finished = matches!(value["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
+    (has_node && !is_finished).then(|| (pod.namespace.clone(), set.to_owned()))
+}
+
+/// Live cliques and scaling groups of the input.
+pub fn children(objects: &[&Object]) -> (Vec<PodClique>, Vec<PodCliqueScalingGroup>) {
+    let of = |kind: Kind| objects.iter().filter(move |object| object.role == Role::Judged(kind));
+    let value = |object: &&&Object| -> Value { object.document.value.clone() };
+    (
+        of(Kind::PodClique).filter_map(|object| decode(Kind::PodClique, value(&object)).object).collect(),
+        of(Kind::PodCliqueScalingGroup)
+            .filter_map(|object| decode(Kind::PodCliqueScalingGroup, value(&object)).object)
+            .collect(),
+    )
+}
