@@ -4,8 +4,10 @@
 //! still judge the rest, nulls count as left out, and schema defaults are filled in.
 
 use crate::field::{FieldError, Path};
+use kube_core::schema::{OptionalEnum, OptionalIntOrString, StructuralSchemaRewriter};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use schemars::transform::AddNullable;
 use serde_json::{Map, Value};
 
 /// The schema of a type that is not a custom resource.
@@ -14,10 +16,14 @@ pub fn derived<T: JsonSchema>() -> Value {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
-    let schema = settings
-        .with_transform(kube_core::schema::StructuralSchemaRewriter)
-        .into_generator()
-        .into_root_schema_for::<T>();
+    // The same steps that the derive of custom resources takes.
+    let generator = settings
+        .with_transform(AddNullable::default())
+        .with_transform(StructuralSchemaRewriter)
+        .with_transform(OptionalEnum)
+        .with_transform(OptionalIntOrString)
+        .into_generator();
+    let schema = generator.into_root_schema_for::<T>();
     let mut value = schema.to_value();
     crate::crd::tidy_schema(&mut value);
     value

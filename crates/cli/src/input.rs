@@ -3,6 +3,7 @@
 use crate::lines;
 use anyhow::{Context as _, Result, anyhow, bail};
 use serde_json::Value;
+use serde_saphyr::{MessageFormatter as _, UserMessageFormatter};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -99,7 +100,8 @@ pub fn read_text(file: &str, text: &str, documents: &mut Vec<Document>) -> Resul
             Some(Ok(values)) => values,
             _ => vec![serde_saphyr::from_str_with_options::<Value>(&source.text, options()).map_err(|error| {
                 let line = error.location().map_or(1, |location| usize::try_from(location.line()).unwrap_or(1));
-                anyhow!("{}: not readable as YAML: {}", place(line), error.without_snippet())
+                let message = UserMessageFormatter.format_message(error.without_snippet()).escape_debug().to_string();
+                anyhow!("{}: not readable as YAML: {message}", place(line))
             })?],
         };
         let source = Rc::new(source);

@@ -12,6 +12,8 @@ use trellis_api::names::group;
 pub enum Role {
     /// Judged by admission.
     Judged(Kind),
+    /// Under one of our names, but no kind of ours; refused.
+    Unknown,
     /// A pod: shows which sets are scheduled.
     Pod,
     /// Not ours.
@@ -27,7 +29,7 @@ pub struct Object {
     pub kind: String,
     pub namespace: String,
     pub name: String,
-    /// What makes it neither ours nor anybody's: a version or kind that does not exist.
+    /// What is wrong with an unknown kind.
     pub fault: Option<FieldError>,
 }
 
@@ -49,7 +51,7 @@ impl Object {
         let (role, fault) = role(&api_version, &kind);
         let namespace = match role {
             Role::Judged(kind) if !kind.is_namespaced() => String::new(),
-            Role::Judged(_) | Role::Pod => {
+            Role::Judged(_) | Role::Pod | Role::Unknown => {
                 Some(text("/metadata/namespace")).filter(|ns| !ns.is_empty()).unwrap_or("default".to_owned())
             }
             Role::Foreign => text("/metadata/namespace"),
@@ -63,7 +65,7 @@ impl Object {
     /// Whether both are the same object in the cluster.
     pub fn is_same(&self, other: &Self) -> bool {
         self.role == other.role
-            && self.role != Role::Foreign
+            && !matches!(self.role, Role::Foreign | Role::Unknown)
             && (&self.namespace, &self.name) == (&other.namespace, &other.name)
             && self.role != Role::Judged(Kind::OperatorConfiguration)
     }
@@ -90,14 +92,12 @@ fn role(api_version: &str, kind: &str) -> (Role, Option<FieldError>) {
         Some(known) => {
             let path = Path::new("apiVersion");
             let fault = FieldError::not_supported(&path, api_version, &[&known.api_version()]);
-            (Role::Judged(known), Some(fault))
+            (Role::Unknown, Some(fault))
         }
         None if [group::GROVE, group::SCHEDULER, group::CONFIG].contains(&api_group) => {
             let known = Kind::ALL.into_iter().filter(|known| known.api_version().starts_with(&format!("{api_group}/")));
             let known: Vec<&str> = known.map(Kind::as_str).collect();
-            let judged =
-                Kind::ALL.into_iter().find(|kind| known.contains(&kind.as_str())).map_or(Role::Foreign, Role::Judged);
-            (judged, Some(FieldError::not_supported(&Path::new("kind"), kind, &known)))
+            (Role::Unknown, Some(FieldError::not_supported(&Path::new("kind"), kind, &known)))
         }
         None => (Role::Foreign, None),
     }

@@ -25,6 +25,11 @@ pub fn run(args: &RenderArgs) -> Result<bool> {
     let cluster: Vec<&Object> = objects.iter().collect();
     let view = world::view(&cluster, &settings);
     let (cliques, groups) = world::children(&cluster);
+    for object in &objects {
+        if let Some(fault) = &object.fault {
+            fit = tell(object, &Verdict { errors: vec![fault.clone()], warnings: Vec::new() }) && fit;
+        }
+    }
     let mut sets: Vec<PodCliqueSet> = Vec::new();
     for object in objects.iter().filter(|object| object.role == Role::Judged(Kind::PodCliqueSet)) {
         match set_if_fit(object, &settings) {
@@ -84,10 +89,6 @@ fn config_is_fit(config: &Object) -> bool {
 
 /// The set as it would be stored, unless its structure is faulty.
 fn set_if_fit(object: &Object, settings: &Settings) -> Option<PodCliqueSet> {
-    if let Some(fault) = &object.fault {
-        tell(object, &Verdict { errors: vec![fault.clone()], warnings: Vec::new() });
-        return None;
-    }
     let world::Defaulted { mut decoded, warnings } = world::pod_clique_set(object, None, settings);
     let set = decoded.object.take();
     let mut verdict = set.as_ref().map(|set| pod_clique_set_structure(set, None, settings)).unwrap_or_default();

@@ -43,14 +43,16 @@ pub fn run(args: &ValidateArgs) -> Result<bool> {
     let view = world::view(&cluster, &settings);
     let mut rows = Vec::new();
     for (i, object) in config.iter().chain(&objects).enumerate() {
-        let Role::Judged(kind) = object.role else { continue };
+        if matches!(object.role, Role::Pod | Role::Foreign) {
+            continue;
+        }
         let earlier = objects.iter().take(i.saturating_sub(usize::from(config.is_some())));
         let verdict = match earlier.rev().find(|other| other.is_same(object)) {
             Some(same) if same.document.value == object.document.value => continue,
             Some(same) => twice(object, same),
             None => {
                 let old = old_objects.iter().find(|old| old.is_same(object));
-                judge(kind, object, old, &view, &settings)?
+                judge(object, old, &view, &settings)?
             }
         };
         rows.push(Row {
@@ -97,16 +99,10 @@ fn twice(object: &Object, other: &Object) -> Verdict {
     Verdict { errors: vec![error], warnings: Vec::new() }
 }
 
-fn judge(
-    kind: Kind,
-    object: &Object,
-    old: Option<&Object>,
-    view: &ClusterView,
-    settings: &Settings,
-) -> Result<Verdict> {
-    if let Some(fault) = &object.fault {
-        return Ok(Verdict { errors: vec![fault.clone()], warnings: Vec::new() });
-    }
+fn judge(object: &Object, old: Option<&Object>, view: &ClusterView, settings: &Settings) -> Result<Verdict> {
+    let Role::Judged(kind) = object.role else {
+        return Ok(Verdict { errors: object.fault.iter().cloned().collect(), warnings: Vec::new() });
+    };
     Ok(match kind {
         Kind::PodCliqueSet => {
             let old = old.map(|old| known(old, world::pod_clique_set(old, None, settings).decoded)).transpose()?;

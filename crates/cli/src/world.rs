@@ -52,7 +52,7 @@ pub fn view(objects: &[&Object], settings: &Settings) -> ClusterView {
                 view.sets.extend(pod_clique_set(object, None, settings).decoded.object);
             }
             Role::Pod => view.scheduled.extend(scheduled_set(object)),
-            Role::Judged(_) | Role::Foreign => {}
+            Role::Judged(_) | Role::Unknown | Role::Foreign => {}
         }
     }
     if let Some(topology) = settings.default_topology() {

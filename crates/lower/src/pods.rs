@@ -51,10 +51,10 @@ impl PodMaker {
             ..ObjectMeta::default()
         };
         let mut spec = clique.spec.pod_spec.0.clone();
+        add_environment(&environment(set, instance), &mut spec);
         if !parents.is_empty() {
             add_wait_container(set, parents, settings, &mut spec);
         }
-        add_environment(&environment(set, instance), &mut spec);
         add_gate(&mut spec);
         spec.insert("schedulerName".to_owned(), scheduler.into());
         spec.insert("subdomain".to_owned(), names::set_replica(name(set), instance.set_index).into());

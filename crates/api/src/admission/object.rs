@@ -168,8 +168,9 @@ fn metadata_form(metadata: Value, form: &mut Checked) -> Value {
         Ok(_) => metadata,
         Err(error) => {
             let at = track.path().to_string();
+            let value = metadata.pointer(&format!("/{}", at.replace('.', "/"))).cloned().unwrap_or_default();
             let at = if at == "." { path } else { path.child(&at) };
-            form.errors.push(FieldError::invalid(&at, Value::Null, error.to_string()));
+            form.errors.push(FieldError::invalid(&at, value, error.to_string()));
             form.cut.push("metadata".to_owned());
             Value::Object(Map::new())
         }

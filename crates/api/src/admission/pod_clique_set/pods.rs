@@ -106,7 +106,7 @@ fn containers(pod: &PodSpec, path: &Path, verdict: &mut Verdict) {
             }
             Some(_) => {}
         }
-        if container.get("image").and_then(Value::as_str).unwrap_or_default().is_empty() {
+        if container.get("image").is_none_or(|image| image.is_null() || image == "") {
             verdict.warnings.push(format!("{}: no image; its pods cannot be created", path.child("image")));
         }
         env(container, &path.child("env"), verdict);
