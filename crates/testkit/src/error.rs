@@ -56,6 +56,10 @@ pub enum Error {
         log: String,
     },
 
+    /// The API server refused an object.
+    #[error("{0}")]
+    Refused(String),
+
     /// The client refused its configuration.
     #[error("cannot make a client for the control plane: {0}")]
     Client(#[source] Box<kube::Error>),

@@ -7,6 +7,7 @@ mod cache;
 pub mod control_plane;
 mod error;
 mod guard;
+pub mod objects;
 pub mod toolchain;
 
 pub use control_plane::programs::{self, Program};

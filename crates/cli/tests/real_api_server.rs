@@ -1,0 +1,293 @@
+//! A real API server takes our CRDs, our examples and everything that follows from them, without a murmur.
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::{Api, Client};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+use tokio::sync::OnceCell;
+use trellis_api::field::Path as FieldPath;
+use trellis_testkit::{ControlPlane, objects};
+
+/// Looks at most this often whether the server serves a new kind, ten times a second.
+const LOOKS: usize = 300;
+
+fn trellis(args: &[&str]) -> Vec<Value> {
+    let output = Command::new(env!("CARGO_BIN_EXE_trellis")).args(args).output().expect("the binary runs");
+    assert!(output.status.success(), "trellis {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    documents(&String::from_utf8(output.stdout).expect("text"))
+}
+
+fn documents(text: &str) -> Vec<Value> {
+    serde_saphyr::from_multiple(text).expect("YAML")
+}
+
+/// The examples, by file.
+fn examples() -> Vec<(PathBuf, Vec<Value>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let files = std::fs::read_dir(folder).expect("examples").map(|entry| entry.expect("entry").path());
+    let mut files: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|ext| ext == "yaml")).collect();
+    files.sort();
+    assert!(files.len() >= 10, "ten examples at least, and there are {}", files.len());
+    files.into_iter().map(|file| (file.clone(), documents(&std::fs::read_to_string(file).expect("text")))).collect()
+}
+
+/// Creates an object and returns what the server made of it; a warning counts as a refusal.
+async fn create(client: &Client, object: &Value) -> Value {
+    let answer = objects::create(client, object).await.unwrap();
+    assert_eq!(answer.warnings, Vec::<String>::new(), "{} {}", object["kind"], object["metadata"]["name"]);
+    answer.object
+}
+
+async fn is_served(client: &Client, name: &str) -> bool {
+    let crd: CustomResourceDefinition = Api::all(client.clone()).get(name).await.unwrap();
+    let conditions = crd.status.and_then(|status| status.conditions).unwrap_or_default();
+    let established = conditions.iter().any(|c| c.type_ == "Established" && c.status == "True");
+    let url = format!("/apis/{}/{}", crd.spec.group, crd.spec.versions[0].name);
+    let list = client.request_text(http::Request::get(url).body(Vec::new()).unwrap()).await;
+    established && list.is_ok_and(|list| list.contains(&format!("\"{}\"", crd.spec.names.plural)))
+}
+
+/// A client of the one control plane, which serves our kinds and KAI's.
+async fn cluster() -> Client {
+    static READY: OnceCell<()> = OnceCell::const_new();
+    let client = ControlPlane::shared().await.unwrap().client().unwrap();
+    READY
+        .get_or_init(async || {
+            let crds = trellis(&["crds", "--with", "kai"]);
+            assert_eq!(crds.len(), 8);
+            for crd in &crds {
+                create(&client, crd).await;
+            }
+            let mut ticks = tokio::time::interval(Duration::from_millis(100));
+            for crd in &crds {
+                let name = crd["metadata"]["name"].as_str().unwrap();
+                let mut looks = 0;
+                while !is_served(&client, name).await {
+                    looks += 1;
+                    assert!(looks < LOOKS, "{name} is not served");
+                    ticks.tick().await;
+                }
+            }
+        })
+        .await;
+    client
+}
+
+async fn create_namespace(client: &Client, name: &str) {
+    create(client, &json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } })).await;
+}
+
+/// What the server adds on its own.
+fn without_server_fields(mut object: Value) -> Value {
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        for field in ["creationTimestamp", "generation", "managedFields", "resourceVersion", "uid"] {
+            metadata.remove(field);
+        }
+    }
+    object
+}
+
+/// An object with the schema's defaults, which the server fills in too.
+fn with_schema_defaults(mut object: Value, schemas: &[CustomResourceDefinition]) -> Value {
+    let crd = schemas.iter().find(|crd| object["kind"] == crd.spec.names.kind).expect("a kind of ours");
+    let schema = serde_json::to_value(&crd.spec.versions[0].schema).unwrap()["openAPIV3Schema"].clone();
+    for part in ["spec", "status"] {
+        let path = FieldPath::new(part);
+        if let Some(value) = object.get_mut(part) {
+            let checked = trellis_api::schema::check(&schema["properties"][part], value, &path);
+            assert_eq!(checked.errors, [], "the schema finds no fault either");
+        }
+    }
+    object
+}
+
+#[tokio::test]
+async fn examples_are_stored_as_they_are_written() {
+    let client = cluster().await;
+    create_namespace(&client, "examples").await;
+    let crds = trellis_api::crd::own();
+    let mut topologies: Vec<Value> = Vec::new();
+    for (file, objects) in examples() {
+        for mut object in objects {
+            if object["kind"] == "ClusterTopology" {
+                // Several examples bring the same topology.
+                if topologies.contains(&object) {
+                    continue;
+                }
+                topologies.push(object.clone());
+            } else {
+                object["metadata"]["namespace"] = "examples".into();
+            }
+            create(&client, &object).await;
+            let read = objects::read(&client, &object).await.unwrap().object;
+            let expected = with_schema_defaults(object, &crds);
+            assert_eq!(without_server_fields(read), expected, "{}", file.display());
+        }
+    }
+}
+
+#[tokio::test]
+async fn everything_that_follows_from_the_examples_is_accepted() {
+    let client = cluster().await;
+    create_namespace(&client, "rendered").await;
+    let class = json!({
+        "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": { "name": "training-high" }, "value": 1000
+    });
+    create(&client, &class).await;
+    let kai = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/config/operator-kai.yaml");
+    let mut kinds = std::collections::BTreeMap::<String, usize>::new();
+    for (file, documents) in examples() {
+        let has_default = documents.iter().any(|object| object["metadata"]["name"] == "grove-topology");
+        let file = file.to_str().expect("a readable path");
+        let mut rendered = trellis(&["render", "-f", file]);
+        if !has_default {
+            // The same set, served by KAI; what both renderings have in common is made once.
+            let with_kai = trellis(&["render", "-f", file, "--config", kai.to_str().expect("a readable path")]);
+            let others = with_kai.into_iter().filter(|object| object["kind"] == "PodGroup");
+            rendered.extend(others);
+        }
+        for object in rendered {
+            create(&client, &moved(object.clone(), "rendered")).await;
+            *kinds.entry(object["kind"].as_str().unwrap_or_default().to_owned()).or_default() += 1;
+        }
+    }
+    for kind in
+        ["Pod", "PodClique", "PodCliqueScalingGroup", "PodGang", "PodGroup", "Service", "HorizontalPodAutoscaler"]
+    {
+        assert!(kinds.contains_key(kind), "no {kind} among {kinds:?}");
+    }
+    for kind in ["ServiceAccount", "Role", "RoleBinding"] {
+        assert!(kinds.contains_key(kind), "no {kind} among {kinds:?}");
+    }
+}
+
+/// Moves an object to a namespace; subjects of a RoleBinding and references of a PodGang name it once more.
+fn moved(mut object: Value, namespace: &str) -> Value {
+    fn items<'a>(value: &'a mut Value, pointer: &str) -> impl Iterator<Item = &'a mut Value> {
+        value.pointer_mut(pointer).and_then(Value::as_array_mut).into_iter().flatten()
+    }
+    object["metadata"]["namespace"] = namespace.into();
+    items(&mut object, "/subjects").for_each(|subject| subject["namespace"] = namespace.into());
+    for group in items(&mut object, "/spec/podgroups") {
+        items(group, "/podReferences").for_each(|reference| reference["namespace"] = namespace.into());
+    }
+    object
+}
+
+#[tokio::test]
+async fn sessions_that_are_rendered_are_accepted() {
+    let client = cluster().await;
+    create(
+        &client,
+        &json!({ "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": { "name": "high" }, "value": 7 }),
+    )
+    .await;
+    let sessions = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sessions");
+    let inputs = [
+        "s000-story2-disaggregated/workload.yaml",
+        "s001-story2-multi-cloud",
+        "s002-translation/input.yaml",
+        "kai-backend/workload.yaml",
+        "startup-order/set.yaml",
+        "resource-sharing/set.yaml",
+    ];
+    for (i, input) in inputs.into_iter().enumerate() {
+        let namespace = format!("golden-{i}");
+        create_namespace(&client, &namespace).await;
+        let input = sessions.join(input);
+        for object in trellis(&["render", "-f", input.to_str().expect("a readable path")]) {
+            create(&client, &moved(object, &namespace)).await;
+        }
+    }
+}
+
+/// Rules that live in the schema hold without any webhook.
+#[tokio::test]
+async fn the_schema_refuses_by_itself() {
+    let client = cluster().await;
+    let topology = |levels: Value| {
+        json!({
+            "apiVersion": "grove.io/v1alpha1", "kind": "ClusterTopology", "metadata": { "name": "refused" },
+            "spec": { "levels": levels }
+        })
+    };
+    let set = |constraint: Value| {
+        json!({
+            "apiVersion": "grove.io/v1alpha1", "kind": "PodCliqueSet",
+            "metadata": { "name": "refused", "namespace": "default" },
+            "spec": { "template": { "topologyConstraint": constraint, "cliques": [
+                { "name": "w", "spec": { "roleName": "w", "podSpec": { "containers": [{ "name": "c", "image": "i" }] } } }
+            ] } }
+        })
+    };
+    let long = "a".repeat(317);
+    let cases = [
+        (topology(json!([])), "spec.levels in body should have at least 1 items"),
+        (topology(json!([{ "domain": "row", "key": "k" }])), "Unsupported value: \\\"row\\\""),
+        (topology(json!([{ "domain": "rack", "key": "a b" }])), "should match"),
+        (topology(json!([{ "domain": "rack", "key": long }])), "Too long"),
+        (
+            topology(json!([{ "domain": "rack", "key": "a" }, { "domain": "rack", "key": "b" }])),
+            "domain must be unique across all levels",
+        ),
+        (
+            topology(json!([{ "domain": "rack", "key": "a" }, { "domain": "host", "key": "a" }])),
+            "key must be unique across all levels",
+        ),
+        (set(json!({ "packDomain": "row" })), "Unsupported value: \\\"row\\\""),
+        (set(json!({})), "must specify packDomain or pack"),
+        (
+            set(json!({ "packDomain": "rack", "pack": { "preferred": "host" } })),
+            "must not set both packDomain and pack",
+        ),
+        (set(json!({ "pack": {} })), "must specify at least one of required or preferred"),
+        (set(json!({ "packDomain": "rack", "packLevel": "x" })), "unknown field"),
+    ];
+    for (object, message) in cases {
+        let refusal = objects::create(&client, &object).await.expect_err(message).to_string();
+        assert!(refusal.contains(message), "expected `{message}`, got: {refusal}");
+    }
+}
+
+/// The scale subresource and the printed columns, as `kubectl scale` and `kubectl get` use them.
+#[tokio::test]
+async fn sets_can_be_scaled_and_listed() {
+    let client = cluster().await;
+    create_namespace(&client, "scaled").await;
+    let set = json!({
+        "apiVersion": "grove.io/v1alpha1", "kind": "PodCliqueSet", "metadata": { "name": "s", "namespace": "scaled" },
+        "spec": { "template": { "cliques": [
+            { "name": "w", "spec": { "roleName": "w", "podSpec": { "containers": [{ "name": "c", "image": "i" }] } } }
+        ] } }
+    });
+    create(&client, &set).await;
+    let path = "/apis/grove.io/v1alpha1/namespaces/scaled/podcliquesets";
+    let patch = http::Request::patch(format!("{path}/s/scale"))
+        .header("content-type", "application/merge-patch+json")
+        .body(br#"{"spec": {"replicas": 3}}"#.to_vec())
+        .unwrap();
+    let scale: Value = client.request(patch).await.unwrap();
+    assert_eq!(scale["spec"]["replicas"], 3);
+    let table = http::Request::get(path)
+        .header("accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
+        .body(Vec::new())
+        .unwrap();
+    let table: Value = client.request(table).await.unwrap();
+    let columns: Vec<&str> =
+        table["columnDefinitions"].as_array().unwrap().iter().map(|column| column["name"].as_str().unwrap()).collect();
+    let expected = [
+        "Name",
+        "Replicas",
+        "Available",
+        "Updated",
+        "PCLQs-Updated",
+        "PCLQs-Total",
+        "PCSGs-Updated",
+        "PCSGs-Total",
+        "Age",
+    ];
+    assert_eq!(columns, expected);
+    assert_eq!(table["rows"][0]["cells"][1], 3);
+}
