@@ -1,9 +1,10 @@
 //! Reads files: YAML and JSON, several documents each, directories and stdin.
 
-use crate::lines;
+use crate::lines::Lines;
 use anyhow::{Context as _, Result, anyhow, bail};
 use serde_json::Value;
 use serde_saphyr::{MessageFormatter as _, UserMessageFormatter};
+use std::cell::OnceCell;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -19,6 +20,8 @@ pub struct Source {
     pub line_offset: usize,
     /// The document itself.
     pub text: String,
+    /// Lines of its fields, read when one is asked for.
+    lines: OnceCell<Lines>,
 }
 
 /// A document and what it says.
@@ -40,8 +43,9 @@ impl Document {
             (prefix, "") => prefix.to_owned(),
             (prefix, field) => format!("{prefix}.{field}"),
         };
-        let line = self.source.line_offset + lines::line_of(&self.source.text, &field);
-        format!("{}:{line}", self.source.file)
+        let source = &self.source;
+        let lines = source.lines.get_or_init(|| Lines::of(&source.text));
+        format!("{}:{}", source.file, source.line_offset + lines.of_field(&field))
     }
 }
 
@@ -148,7 +152,13 @@ fn split(file: &str, text: &str) -> Vec<Source> {
     let with_content = documents.into_iter().filter(|(_, text)| has_content(text));
     with_content
         .enumerate()
-        .map(|(i, (line_offset, text))| Source { file: file.to_owned(), number: i + 1, line_offset, text })
+        .map(|(i, (line_offset, text))| Source {
+            file: file.to_owned(),
+            number: i + 1,
+            line_offset,
+            text,
+            lines: OnceCell::new(),
+        })
         .collect()
 }
 

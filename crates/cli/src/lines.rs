@@ -4,38 +4,52 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 use serde_saphyr::Spanned;
 use std::fmt;
 
+/// Where the fields of a document stand.
+#[derive(Debug)]
+pub struct Lines {
+    /// The first line with content.
+    first: usize,
+    tree: Tree,
+}
+
 /// A document, with the lines of its keys and items instead of its values.
+#[derive(Debug)]
 enum Tree {
     Map(Vec<(Spanned<String>, Tree)>),
     List(Vec<Spanned<Tree>>),
     Leaf,
 }
 
-/// The line (from 1) of a field such as `spec.levels[2].key`; of the nearest field around it that is written, where it
-/// is not written itself.
-pub fn line_of(text: &str, field: &str) -> usize {
-    let first = text.lines().position(|line| !line.trim().is_empty() && !line.trim().starts_with('#'));
-    let mut line = first.map_or(1, |i| i + 1);
-    let Ok(mut tree) = serde_saphyr::from_str_with_options::<Tree>(text, crate::input::options()) else {
-        return line;
-    };
-    for step in steps(field) {
-        let next = match tree {
-            Tree::Map(fields) => {
-                fields.into_iter().find(|(key, _)| key.value == step).map(|(key, child)| (key.referenced.line(), child))
-            }
-            Tree::List(items) => step
-                .parse::<usize>()
-                .ok()
-                .and_then(|i| items.into_iter().nth(i))
-                .map(|item| (item.referenced.line(), item.value)),
-            Tree::Leaf => None,
-        };
-        let Some((found, child)) = next else { return line };
-        line = usize::try_from(found).unwrap_or(line);
-        tree = child;
+impl Lines {
+    /// Reads a document once more, for its lines. One that cannot be read has but its first.
+    pub fn of(text: &str) -> Self {
+        let first = text.lines().position(|line| !line.trim().is_empty() && !line.trim().starts_with('#'));
+        let tree = serde_saphyr::from_str_with_options(text, crate::input::options()).unwrap_or(Tree::Leaf);
+        Self { first: first.map_or(1, |i| i + 1), tree }
     }
-    line
+
+    /// The line (from 1) of a field such as `spec.levels[2].key`; of the nearest field around it that is written, where
+    /// it is not written itself.
+    pub fn of_field(&self, field: &str) -> usize {
+        let (mut line, mut tree) = (self.first, &self.tree);
+        for step in steps(field) {
+            let next = match tree {
+                Tree::Map(fields) => {
+                    let found = fields.iter().find(|(key, _)| key.value == step);
+                    found.map(|(key, child)| (key.referenced.line(), child))
+                }
+                Tree::List(items) => {
+                    let found = step.parse::<usize>().ok().and_then(|i| items.get(i));
+                    found.map(|item| (item.referenced.line(), &item.value))
+                }
+                Tree::Leaf => None,
+            };
+            let Some((found, child)) = next else { return line };
+            line = usize::try_from(found).unwrap_or(line);
+            tree = child;
+        }
+        line
+    }
 }
 
 /// Names and indices of a path; a map key in brackets may have dots in it.

@@ -62,12 +62,14 @@ impl Object {
         Ok(Self { document, role, kind, namespace, name, fault })
     }
 
-    /// Whether both are the same object in the cluster.
-    pub fn is_same(&self, other: &Self) -> bool {
-        self.role == other.role
-            && !matches!(self.role, Role::Foreign | Role::Unknown)
-            && (&self.namespace, &self.name) == (&other.namespace, &other.name)
-            && self.role != Role::Judged(Kind::OperatorConfiguration)
+    /// What makes it one and the same object in a cluster; nothing for what is not judged or has no name there.
+    pub fn identity(&self) -> Option<(Role, &str, &str)> {
+        let has_identity = match self.role {
+            Role::Judged(kind) => kind != Kind::OperatorConfiguration,
+            Role::Pod => true,
+            Role::Unknown | Role::Foreign => false,
+        };
+        has_identity.then_some((self.role, self.namespace.as_str(), self.name.as_str()))
     }
 
     /// `Kind namespace/name`, for people.

@@ -5,6 +5,7 @@ use crate::objects::{Object, Role};
 use crate::{input, output, world};
 use anyhow::{Result, bail};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trellis_api::admission::object::{Decoded, Kind, decode};
 use trellis_api::admission::{
@@ -37,21 +38,23 @@ pub fn run(args: &ValidateArgs) -> Result<bool> {
     let settings = world::settings(config.as_ref());
     let objects = read_objects(&args.input.files)?;
     let old_objects = read_objects(&args.old)?;
+    let (now, before) = (by_identity(&objects), by_identity(&old_objects));
     // What is only among the old objects is still in the cluster.
-    let untouched = old_objects.iter().filter(|old| !objects.iter().any(|object| object.is_same(old)));
+    let untouched = before.iter().filter(|(identity, _)| !now.contains_key(*identity)).map(|(_, old)| *old);
     let cluster: Vec<&Object> = objects.iter().chain(untouched).collect();
     let view = world::view(&cluster, &settings);
     let mut rows = Vec::new();
-    for (i, object) in config.iter().chain(&objects).enumerate() {
+    for object in config.iter().chain(&objects) {
         if matches!(object.role, Role::Pod | Role::Foreign) {
             continue;
         }
-        let earlier = objects.iter().take(i.saturating_sub(usize::from(config.is_some())));
-        let verdict = match earlier.rev().find(|other| other.is_same(object)) {
-            Some(same) if same.document.value == object.document.value => continue,
-            Some(same) => twice(object, same),
+        let identity = object.identity();
+        let first = identity.and_then(|identity| now.get(&identity)).filter(|first| !std::ptr::eq(**first, object));
+        let verdict = match first {
+            Some(first) if first.document.value == object.document.value => continue,
+            Some(first) => twice(object, first),
             None => {
-                let old = old_objects.iter().find(|old| old.is_same(object));
+                let old = identity.and_then(|identity| before.get(&identity)).copied();
                 judge(object, old, &view, &settings)?
             }
         };
@@ -70,6 +73,17 @@ pub fn run(args: &ValidateArgs) -> Result<bool> {
         ValidateOutput::Table => output::verdicts(&rows)?,
     }
     Ok(rows.iter().all(|row| row.allowed))
+}
+
+/// The first object of each identity.
+fn by_identity(objects: &[Object]) -> BTreeMap<(Role, &str, &str), &Object> {
+    let mut found = BTreeMap::new();
+    for object in objects {
+        if let Some(identity) = object.identity() {
+            found.entry(identity).or_insert(object);
+        }
+    }
+    found
 }
 
 /// Reads and recognises objects; a topology under Grove's present name is noted.

@@ -263,14 +263,14 @@ async fn sets_can_be_scaled_and_listed() {
         ] } }
     });
     create(&client, &set).await;
-    let path = "/apis/grove.io/v1alpha1/namespaces/scaled/podcliquesets";
-    let patch = http::Request::patch(format!("{path}/s/scale"))
+    let sets = "/apis/grove.io/v1alpha1/namespaces/scaled/podcliquesets";
+    let patch = http::Request::patch(format!("{sets}/s/scale"))
         .header("content-type", "application/merge-patch+json")
         .body(br#"{"spec": {"replicas": 3}}"#.to_vec())
         .unwrap();
     let scale: Value = client.request(patch).await.unwrap();
     assert_eq!(scale["spec"]["replicas"], 3);
-    let table = http::Request::get(path)
+    let table = http::Request::get(sets)
         .header("accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
         .body(Vec::new())
         .unwrap();

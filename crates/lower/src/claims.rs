@@ -6,25 +6,42 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_core::{DynamicObject, TypeMeta};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use trellis_api::kinds::{PodCliqueSet, ResourceSharing, SharingScope};
+use trellis_api::kinds::{PodCliqueSet, ResourceClaimTemplate, ResourceSharing, SharingScope};
 use trellis_api::names::component;
 
-/// A claim as one pod refers to it.
+/// A claim that the pods of an instance share, or that each of them has.
 pub struct PodClaim {
-    /// Name of the claim up to the pod's index, and after it, for a claim of each pod.
-    name: ClaimName,
+    /// Name of the template in the set.
+    template: String,
+    /// What the claim belongs to: the set, a scaling group, a PodClique.
+    owner: String,
+    replica: Replica,
 }
 
-enum ClaimName {
-    Fixed(String),
-    PerPod { owner: String, template: String },
+enum Replica {
+    /// One claim for all replicas of the owner.
+    All,
+    /// One claim for this replica of the owner.
+    One(usize),
+    /// One claim for each pod.
+    EachPod,
 }
 
-impl ClaimName {
-    fn of_pod(&self, k: usize) -> String {
-        match self {
-            Self::Fixed(name) => name.clone(),
-            Self::PerPod { owner, template } => format!("{owner}-{k}-{template}"),
+impl PodClaim {
+    fn new(owner: &str, entry: &ResourceSharing, per_replica: Replica) -> Self {
+        let replica = match entry.scope {
+            SharingScope::AllReplicas => Replica::All,
+            SharingScope::PerReplica => per_replica,
+        };
+        Self { template: entry.name.clone(), owner: owner.to_owned(), replica }
+    }
+
+    /// Name of the claim of pod `k`.
+    fn name(&self, k: usize) -> String {
+        match self.replica {
+            Replica::All => format!("{}-all-{}", self.owner, self.template),
+            Replica::One(index) => format!("{}-{index}-{}", self.owner, self.template),
+            Replica::EachPod => format!("{}-{k}-{}", self.owner, self.template),
         }
     }
 }
@@ -40,34 +57,19 @@ fn takes_part(entry: &ResourceSharing, clique: &str, group: Option<&str>) -> boo
 /// The claims of an instance: the set's, then its group's, then its own.
 pub fn of_instance(set: &PodCliqueSet, instance: &Instance<'_>) -> Vec<PodClaim> {
     let clique = instance.template;
-    let group = instance.group.as_ref();
-    let fixed = |owner: &str, index: Option<usize>, entry: &ResourceSharing| {
-        let index = match (entry.scope, index) {
-            (SharingScope::PerReplica, Some(index)) => index.to_string(),
-            _ => "all".to_owned(),
-        };
-        PodClaim { name: ClaimName::Fixed(format!("{owner}-{index}-{}", entry.name)) }
-    };
+    let group_name = instance.group.as_ref().map(|group| group.template.name.as_str());
     let mut found = Vec::new();
     for entry in &set.spec.template.resource_sharing {
-        if takes_part(entry, &clique.name, group.map(|group| group.template.name.as_str())) {
-            found.push(fixed(name(set), Some(instance.set_index), entry));
+        if takes_part(entry, &clique.name, group_name) {
+            found.push(PodClaim::new(name(set), entry, Replica::One(instance.set_index)));
         }
     }
-    for (group, entry) in group.iter().flat_map(|group| group.template.resource_sharing.iter().map(move |e| (group, e)))
-    {
-        if takes_part(entry, &clique.name, None) {
-            found.push(fixed(&group.name, Some(group.index), entry));
-        }
+    if let Some(group) = &instance.group {
+        let entries = group.template.resource_sharing.iter();
+        let entries = entries.filter(|entry| takes_part(entry, &clique.name, None));
+        found.extend(entries.map(|entry| PodClaim::new(&group.name, entry, Replica::One(group.index))));
     }
-    for entry in &clique.resource_sharing {
-        found.push(match entry.scope {
-            SharingScope::AllReplicas => fixed(&instance.name, None, entry),
-            SharingScope::PerReplica => {
-                PodClaim { name: ClaimName::PerPod { owner: instance.name.clone(), template: entry.name.clone() } }
-            }
-        });
-    }
+    found.extend(clique.resource_sharing.iter().map(|entry| PodClaim::new(&instance.name, entry, Replica::EachPod)));
     found
 }
 
@@ -75,7 +77,7 @@ pub fn of_instance(set: &PodCliqueSet, instance: &Instance<'_>) -> Vec<PodClaim>
 pub fn add_to_pod(claims: &[PodClaim], k: usize, spec: &mut Map<String, Value>) {
     for (n, claim) in claims.iter().enumerate() {
         let local = format!("shared-{n}");
-        pods::push(spec, "resourceClaims", json!({ "name": local, "resourceClaimName": claim.name.of_pod(k) }));
+        pods::push(spec, "resourceClaims", json!({ "name": local, "resourceClaimName": claim.name(k) }));
         for list in ["initContainers", "containers"] {
             for container in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
                 let Some(container) = container.as_object_mut() else { continue };
@@ -90,32 +92,19 @@ pub fn add_to_pod(claims: &[PodClaim], k: usize, spec: &mut Map<String, Value>) 
 
 /// The ResourceClaims of a set, by name.
 pub fn claims(set: &PodCliqueSet, instances: &[Instance<'_>]) -> Vec<DynamicObject> {
-    let template = &set.spec.template;
-    let mut wanted: BTreeMap<String, &str> = BTreeMap::new();
+    let templates = &set.spec.template.resource_claim_templates;
+    let mut wanted: BTreeMap<String, &ResourceClaimTemplate> = BTreeMap::new();
     for instance in instances {
-        let group = instance.group.as_ref();
-        let entries = template
-            .resource_sharing
-            .iter()
-            .filter(|e| takes_part(e, &instance.template.name, group.map(|group| group.template.name.as_str())))
-            .chain(
-                group
-                    .iter()
-                    .flat_map(|group| group.template.resource_sharing.iter())
-                    .filter(|e| takes_part(e, &instance.template.name, None)),
-            )
-            .chain(&instance.template.resource_sharing);
-        for (entry, claim) in entries.zip(of_instance(set, instance)) {
-            let pods = if matches!(claim.name, ClaimName::PerPod { .. }) { instance.replicas } else { 1 };
-            wanted.extend((0..pods).map(|k| (claim.name.of_pod(k), entry.name.as_str())));
+        for claim in of_instance(set, instance) {
+            let Some(template) = templates.iter().find(|template| template.name == claim.template) else { continue };
+            wanted.extend((0..instance.replicas).map(|k| (claim.name(k), template)));
         }
     }
-    wanted.into_iter().filter_map(|(name, template)| claim(set, name, template)).collect()
+    wanted.into_iter().map(|(name, template)| resource_claim(set, name, template)).collect()
 }
 
-fn claim(set: &PodCliqueSet, name: String, template: &str) -> Option<DynamicObject> {
-    let template = set.spec.template.resource_claim_templates.iter().find(|t| t.name == template)?;
-    Some(DynamicObject {
+fn resource_claim(set: &PodCliqueSet, name: String, template: &ResourceClaimTemplate) -> DynamicObject {
+    DynamicObject {
         types: Some(TypeMeta { api_version: "resource.k8s.io/v1".to_owned(), kind: "ResourceClaim".to_owned() }),
         metadata: ObjectMeta {
             name: Some(name),
@@ -125,5 +114,5 @@ fn claim(set: &PodCliqueSet, name: String, template: &str) -> Option<DynamicObje
             ..ObjectMeta::default()
         },
         data: json!({ "spec": template.template_spec.get("spec").cloned().unwrap_or_else(|| json!({})) }),
-    })
+    }
 }
