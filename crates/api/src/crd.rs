@@ -29,12 +29,15 @@ fn tidy(crd: &CustomResourceDefinition) -> CustomResourceDefinition {
 
 /// The same for a schema that stands alone.
 ///
-/// - `nullable` goes: an explicit null then means "left out", as for the kinds of Kubernetes itself.
-/// - `format` stays only where Kubernetes knows it, `default: null` and empty containers as defaults go.
+/// - `nullable` and nulls in enums go: an explicit null then means "left out", as for the kinds of Kubernetes itself.
+/// - `default: null` and empty containers as defaults go: they would be written into every object.
 pub(crate) fn tidy_schema(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
             map.remove("nullable");
+            if let Some(Value::Array(words)) = map.get_mut("enum") {
+                words.retain(|word| !word.is_null());
+            }
             if matches!(map.get("default"), Some(Value::Null)) {
                 map.remove("default");
             }

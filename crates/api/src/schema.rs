@@ -1,7 +1,7 @@
 //! Checks an object against a structural schema, as an API server does before any webhook sees it.
 //!
-//! Faults are all collected, values of a wrong type are cut out of the object so that the rules behind the schema can
-//! still judge the rest, nulls count as left out, and schema defaults are filled in.
+//! Faults are all collected. Values of a wrong type are cut out of the object, so that the rules behind the schema can
+//! still judge the rest; nulls count as left out; schema defaults are filled in.
 
 use crate::field::{FieldError, Path};
 use kube_core::schema::{OptionalEnum, OptionalIntOrString, StructuralSchemaRewriter};
@@ -34,15 +34,30 @@ pub fn derived<T: JsonSchema>() -> Value {
 pub struct Checked {
     /// Faults, in the order of the fields.
     pub errors: Vec<FieldError>,
-    /// Paths of values that were cut out because nothing can be made of them.
-    pub cut: Vec<String>,
+    /// Values that were cut out because nothing can be made of them.
+    pub cut: Vec<Cut>,
+}
+
+/// A value that was cut out. Where a value is required, something of the right type stands in for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// Where it stood.
+    pub path: String,
+    /// Whether a number should stand there.
+    pub is_number: bool,
+}
+
+impl Cut {
+    fn new(path: &Path, schema: &Value) -> Self {
+        Self { path: path.to_string(), is_number: matches!(schema["type"].as_str(), Some("integer" | "number")) }
+    }
 }
 
 /// Checks `value` against `schema` and brings it to the form an API server would store.
 pub fn check(schema: &Value, value: &mut Value, path: &Path) -> Checked {
     let mut checked = Checked::default();
     if !walk(schema, value, path, &mut checked) {
-        checked.cut.push(path.to_string());
+        checked.cut.push(Cut::new(path, schema));
     }
     checked
 }
@@ -98,7 +113,7 @@ fn object(schema: &Value, fields: &mut Map<String, Value>, path: &Path, out: &mu
                 let path = path.key(key);
                 let stays = walk(&schema["additionalProperties"], field, &path, out);
                 if !stays {
-                    out.cut.push(path.to_string());
+                    out.cut.push(Cut::new(&path, &schema["additionalProperties"]));
                 }
                 stays
             });
@@ -116,6 +131,7 @@ fn object(schema: &Value, fields: &mut Map<String, Value>, path: &Path, out: &mu
         }
         fields.retain(|key, _| known.contains_key(key));
     }
+    let required = |key: &str| schema["required"].as_array().is_some_and(|keys| keys.iter().any(|k| k == key));
     for (key, schema) in known {
         if fields.get(key).is_some_and(Value::is_null) {
             fields.remove(key);
@@ -124,8 +140,11 @@ fn object(schema: &Value, fields: &mut Map<String, Value>, path: &Path, out: &mu
             Some(field) => {
                 let path = path.child(key);
                 if !walk(schema, field, &path, out) {
-                    out.cut.push(path.to_string());
-                    fields.remove(key);
+                    out.cut.push(Cut::new(&path, schema));
+                    match stand_in(schema).filter(|_| required(key)) {
+                        Some(value) => *field = value,
+                        None => drop(fields.remove(key)),
+                    }
                 }
             }
             None => {
@@ -137,9 +156,26 @@ fn object(schema: &Value, fields: &mut Map<String, Value>, path: &Path, out: &mu
     }
     for key in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
         let path = path.child(key);
-        if !fields.contains_key(key) && !out.cut.iter().any(|cut| cut == path.as_str()) {
+        if !fields.contains_key(key) && !out.cut.iter().any(|cut| cut.path == path.as_str()) {
             out.errors.push(FieldError::required(&path, ""));
+            let schema = &schema["properties"][key];
+            out.cut.push(Cut::new(&path, schema));
+            fields.extend(stand_in(schema).map(|value| (key.to_owned(), value)));
         }
+    }
+}
+
+/// A scalar of the right type, so that the rest of the object can be judged. Nothing stands in for a whole object or list:
+/// what the rules would say of an empty one is not what is wrong.
+fn stand_in(schema: &Value) -> Option<Value> {
+    if let Some(word) = schema["enum"].as_array().and_then(|words| words.first()) {
+        return Some(word.clone());
+    }
+    match schema["type"].as_str()? {
+        "string" => Some(Value::String(String::new())),
+        "integer" | "number" => Some(schema["minimum"].as_i64().unwrap_or(1).into()),
+        "boolean" => Some(false.into()),
+        _ => None,
     }
 }
 
@@ -156,7 +192,10 @@ fn array(schema: &Value, items: &mut [Value], path: &Path, out: &mut Checked) {
         for (i, item) in items.iter_mut().enumerate() {
             let path = path.index(i);
             if !walk(&schema["items"], item, &path, out) {
-                out.cut.push(path.to_string());
+                out.cut.push(Cut::new(&path, &schema["items"]));
+                if let Some(value) = stand_in(&schema["items"]) {
+                    *item = value;
+                }
             }
         }
     }

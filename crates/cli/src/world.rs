@@ -22,13 +22,9 @@ pub fn pod_clique_set(object: &Object, old: Option<&PodCliqueSet>, settings: &Se
     Defaulted { decoded, warnings }
 }
 
-/// Reads a topology and brings its levels into order.
+/// Reads a topology as it is written; sorted levels would put its faults on other lines.
 pub fn cluster_topology(object: &Object) -> Decoded<ClusterTopology> {
-    let mut decoded: Decoded<ClusterTopology> = decode(Kind::ClusterTopology, object.document.value.clone());
-    if let Some(topology) = &mut decoded.object {
-        default_cluster_topology(topology);
-    }
-    decoded
+    decode(Kind::ClusterTopology, object.document.value.clone())
 }
 
 /// Reads the configuration and what it comes to; without one, everything is on.
@@ -44,7 +40,8 @@ pub fn view(objects: &[&Object], settings: &Settings) -> ClusterView {
     for object in objects {
         match object.role {
             Role::Judged(Kind::ClusterTopology) => {
-                if let Some(topology) = cluster_topology(object).object {
+                if let Some(mut topology) = cluster_topology(object).object {
+                    default_cluster_topology(&mut topology);
                     view.topologies.insert(object.name.clone(), topology);
                 }
             }

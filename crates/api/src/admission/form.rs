@@ -95,16 +95,20 @@ pub fn annotations(path: &Path, annotations: &BTreeMap<String, String>, errors: 
     }
 }
 
-/// Checks the metadata of an object whose name must be a DNS label. A name still to be generated is judged by its
-/// prefix. Returns the name, as long as it can get.
-pub fn metadata(meta: &ObjectMeta, what: &str, errors: &mut Vec<FieldError>) -> String {
-    let path = Path::new("metadata");
-    let name = match (meta.name.as_deref(), meta.generate_name.as_deref()) {
+/// The name of an object; of one whose name the server still has to generate, the longest it can get.
+pub fn name(meta: &ObjectMeta) -> String {
+    match (meta.name.as_deref(), meta.generate_name.as_deref()) {
         (Some(name), _) if !name.is_empty() => name.to_owned(),
         // The server appends five characters.
         (_, Some(prefix)) if !prefix.is_empty() => format!("{prefix}xxxxx"),
         _ => String::new(),
-    };
+    }
+}
+
+/// Checks the metadata of an object whose name must be a DNS label.
+pub fn metadata(meta: &ObjectMeta, what: &str, errors: &mut Vec<FieldError>) {
+    let path = Path::new("metadata");
+    let name = name(meta);
     if name.is_empty() {
         errors.push(FieldError::required(&path.child("name"), "name or generateName is required"));
     } else {
@@ -117,7 +121,6 @@ pub fn metadata(meta: &ObjectMeta, what: &str, errors: &mut Vec<FieldError>) -> 
     if let Some(map) = &meta.annotations {
         annotations(&path.child("annotations"), map, errors);
     }
-    name
 }
 
 /// Checks that a cluster-scoped object's name is a DNS subdomain that fits a label value.

@@ -5,7 +5,7 @@ use crate::crd;
 use crate::field::{FieldError, Path};
 use crate::kinds::config::OperatorConfiguration;
 use crate::names::group;
-use crate::schema::{self, Checked};
+use crate::schema::{self, Checked, Cut};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -92,9 +92,7 @@ impl<T> Decoded<T> {
     /// the rules' words; a rule that only missed what the form had to cut out is not heard.
     pub fn judged(self, rules: Verdict) -> Verdict {
         let Verdict { errors, warnings } = rules;
-        let about_cut = |error: &FieldError| {
-            self.form.cut.iter().any(|cut| is_within(cut, &error.field) || is_within(&error.field, cut))
-        };
+        let about_cut = |error: &FieldError| self.form.cut.iter().any(|cut| follows_from(error, cut));
         let errors: Vec<FieldError> = errors.into_iter().filter(|error| !about_cut(error)).collect();
         let repeated =
             |form: &FieldError| errors.iter().any(|error| error.field == form.field && error.type_ == form.type_);
@@ -104,9 +102,14 @@ impl<T> Decoded<T> {
     }
 }
 
-/// Whether the path `inner` is `outer` or leads into it.
-fn is_within(inner: &str, outer: &str) -> bool {
-    inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+/// Whether a fault is only what follows from a value's having been cut out: it is about that value, or about the object
+/// that lacks just this, or it compares a number with one that is not there.
+fn follows_from(error: &FieldError, cut: &Cut) -> bool {
+    let parent = |path: &str| path.rfind(['.', '[']).map(|end| path[..end].to_owned());
+    let within = error.field.strip_prefix(&cut.path);
+    within.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        || parent(&cut.path).as_deref() == Some(&error.field)
+        || (cut.is_number && error.value.is_number() && parent(&cut.path) == parent(&error.field))
 }
 
 /// Reads an object of a kind: types, ranges, enums, unknown fields and schema defaults by its schema.
@@ -171,7 +174,7 @@ fn metadata_form(metadata: Value, form: &mut Checked) -> Value {
             let value = metadata.pointer(&format!("/{}", at.replace('.', "/"))).cloned().unwrap_or_default();
             let at = if at == "." { path } else { path.child(&at) };
             form.errors.push(FieldError::invalid(&at, value, error.to_string()));
-            form.cut.push("metadata".to_owned());
+            form.cut.push(Cut { path: "metadata".to_owned(), is_number: false });
             Value::Object(Map::new())
         }
     }

@@ -1,10 +1,27 @@
-//! x
-#[test]
-fn x() {
-    let v: serde_json::Value = serde_saphyr::from_str("a: {b: [1, x]}").unwrap();
-    for c in trellis_api::crd::own().iter().chain(&trellis_api::crd::kai()) {
-        let y = serde_saphyr::to_string(c).unwrap();
-        println!("{} {}", c.spec.names.kind, y.len());
-    }
-    println!("{v}");
-}
+//! What admission allows and refuses, one table for each rule. A test's name says where its rule stands: `s000`, `s001`
+//! and `s002` are the specification's documents, `d` a numbered decision, `grove` a section of the Grove reference.
+//!
+//! Expectations are written from those texts. All errors and warnings of a case are compared, in order.
+
+mod backend;
+mod cluster_topology;
+mod config;
+mod constraints;
+mod counts;
+mod crds;
+mod defaults;
+mod edit;
+mod form;
+mod harness;
+mod immutable;
+mod label;
+mod names;
+mod pods;
+mod schemas;
+mod sharing;
+mod skipped;
+mod startup;
+mod structure;
+mod sweep;
+mod topology_lock;
+mod topology_name;

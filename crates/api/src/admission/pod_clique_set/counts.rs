@@ -8,9 +8,11 @@ struct Counts<'a> {
     replicas: Option<i32>,
     min_available: Option<i32>,
     scaling: Option<&'a AutoScalingConfig>,
-    /// Name of the field with the autoscaling bounds, and of the object in messages.
+    /// Name of the field with the autoscaling bounds.
     scaling_field: &'a str,
-    of: &'a str,
+    /// What bounds of the autoscaler that are too small are told.
+    min_too_small: &'a str,
+    max_too_small: &'a str,
 }
 
 pub fn check(set: &PodCliqueSet, errors: &mut Vec<FieldError>) {
@@ -23,7 +25,8 @@ pub fn check(set: &PodCliqueSet, errors: &mut Vec<FieldError>) {
             min_available: spec.min_available,
             scaling: spec.auto_scaling_config.as_ref(),
             scaling_field: "autoScalingConfig",
-            of: "podCliqueSpec.",
+            min_too_small: "must be greater than or equal to podCliqueSpec.minAvailable",
+            max_too_small: "must be greater than or equal to podCliqueSpec.minReplicas",
         };
         check_counts(&counts, &path.child("cliques").index(i).child("spec"), errors);
     }
@@ -33,7 +36,8 @@ pub fn check(set: &PodCliqueSet, errors: &mut Vec<FieldError>) {
             min_available: group.min_available,
             scaling: group.scale_config.as_ref(),
             scaling_field: "scaleConfig",
-            of: "",
+            min_too_small: "scaleConfig.minReplicas must be greater than or equal to minAvailable",
+            max_too_small: "must be greater than or equal to minReplicas",
         };
         check_counts(&counts, &path.child("podCliqueScalingGroups").index(i), errors);
     }
@@ -56,19 +60,16 @@ fn check_counts(counts: &Counts<'_>, path: &Path, errors: &mut Vec<FieldError>) 
     }
     let Some(scaling) = counts.scaling else { return };
     let path = path.child(counts.scaling_field);
-    let of = counts.of;
     let Some(min_replicas) = scaling.min_replicas else {
         errors.push(FieldError::required(&path.child("minReplicas"), "field is required"));
         return;
     };
     if min_replicas < min {
-        let message = format!("must be greater than or equal to {of}minAvailable");
-        errors.push(FieldError::invalid(&path.child("minReplicas"), min_replicas, message));
+        errors.push(FieldError::invalid(&path.child("minReplicas"), min_replicas, counts.min_too_small));
     }
     let max_path = path.child("maxReplicas");
     if scaling.max_replicas < min_replicas {
-        let message = format!("must be greater than or equal to {of}minReplicas");
-        errors.push(FieldError::invalid(&max_path, scaling.max_replicas, message));
+        errors.push(FieldError::invalid(&max_path, scaling.max_replicas, counts.max_too_small));
     }
     if scaling.max_replicas < replicas {
         errors.push(FieldError::invalid(&max_path, scaling.max_replicas, "must be greater than or equal to replicas"));

@@ -1,6 +1,6 @@
 //! Names of generated objects: short enough, unique, and not too many.
 
-use super::super::Verdict;
+use super::super::{Verdict, form};
 use crate::constraint::group_of;
 use crate::field::{FieldError, Path};
 use crate::kinds::PodCliqueSet;
@@ -15,13 +15,12 @@ pub fn check(set: &PodCliqueSet, verdict: &mut Verdict) {
 /// Pods are called `<set>-<i>-<group>-<j>-<clique>-<k>`; 45 characters for the words leave 18 for the rest, enough for
 /// the largest indices that [`limits`] admits.
 fn lengths(set: &PodCliqueSet, errors: &mut Vec<FieldError>) {
-    let name = set.metadata.name.as_deref().or(set.metadata.generate_name.as_deref()).unwrap_or_default();
-    let generated = if set.metadata.name.is_none() { 5 } else { 0 };
+    let name = form::name(&set.metadata);
     let template = &set.spec.template;
     let mut too_long = false;
     for (i, clique) in template.cliques.iter().enumerate() {
         let group = group_of(set, &clique.name);
-        let length = name.len() + generated + clique.name.len() + group.map_or(0, |(_, group)| group.name.len());
+        let length = name.len() + clique.name.len() + group.map_or(0, |(_, group)| group.name.len());
         if length <= COMBINED_NAME_MAX {
             continue;
         }
@@ -114,7 +113,11 @@ fn collisions(set: &PodCliqueSet, errors: &mut Vec<FieldError>) {
     let groups = template.pod_clique_scaling_groups.iter().enumerate();
     let mut entries: Vec<Entry<'_>> = groups
         .clone()
-        .filter(|(_, group)| group.topology_constraint.is_some())
+        // Equal names are reported as such already, here and among the cliques.
+        .filter(|(i, group)| {
+            let earlier = &template.pod_clique_scaling_groups[..*i];
+            group.topology_constraint.is_some() && earlier.iter().all(|earlier| earlier.name != group.name)
+        })
         .map(|(i, group)| Entry {
             pattern: Pattern::Indexed(&group.name, None),
             path: groups_path.index(i).child("name"),
@@ -123,7 +126,6 @@ fn collisions(set: &PodCliqueSet, errors: &mut Vec<FieldError>) {
         })
         .collect();
     for (i, clique) in template.cliques.iter().enumerate() {
-        // Equal clique names are reported as such already.
         if template.cliques[..i].iter().any(|earlier| earlier.name == clique.name) {
             continue;
         }

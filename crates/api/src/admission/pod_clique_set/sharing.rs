@@ -1,7 +1,8 @@
 //! Rules about shared resource claims.
 
+use crate::constraint::group_of;
 use crate::field::{FieldError, Path};
-use crate::kinds::{PodCliqueSet, ResourceSharing};
+use crate::kinds::{CliqueTemplate, PodCliqueSet, ResourceSharing};
 use std::collections::BTreeSet;
 
 /// What the filter of an entry may name.
@@ -27,6 +28,7 @@ pub fn check(set: &PodCliqueSet, errors: &mut Vec<FieldError>) {
             errors.push(FieldError::required(&path, "at least one device request must be defined"));
         }
     }
+    collisions(set, errors);
     let all = Children {
         cliques: template.cliques.iter().map(|clique| clique.name.as_str()).collect(),
         groups: template.pod_clique_scaling_groups.iter().map(|group| group.name.as_str()).collect(),
@@ -41,6 +43,38 @@ pub fn check(set: &PodCliqueSet, errors: &mut Vec<FieldError>) {
     for (i, clique) in template.cliques.iter().enumerate() {
         let path = path.child("cliques").index(i).child("resourceSharing");
         entries(&clique.resource_sharing, &path, &templates, None, errors);
+    }
+}
+
+/// Claims are called `<owner>-all-<template>` and `<owner>-<index>-<template>`. Two of them are equal only if one
+/// template's name ends like another's claim, or if a scaling group and a clique are owners of the same name.
+fn collisions(set: &PodCliqueSet, errors: &mut Vec<FieldError>) {
+    let template = &set.spec.template;
+    let templates = &template.resource_claim_templates;
+    let ends_like_a_claim_of = |name: &str, other: &str| {
+        let owner = name.strip_suffix(other).and_then(|rest| rest.strip_suffix('-'));
+        let index = owner.and_then(|owner| owner.rsplit('-').next());
+        index.is_some_and(|index| index == "all" || (!index.is_empty() && index.bytes().all(|b| b.is_ascii_digit())))
+    };
+    for (i, claim) in templates.iter().enumerate() {
+        if let Some(other) = templates.iter().find(|other| ends_like_a_claim_of(&claim.name, &other.name)) {
+            let path = Path::new("spec.template.resourceClaimTemplates").index(i).child("name");
+            let message = format!("claims of it could have the same names as claims of '{}'", other.name);
+            errors.push(FieldError { message, ..FieldError::duplicate(&path, claim.name.as_str()) });
+        }
+    }
+    for (i, group) in template.pod_clique_scaling_groups.iter().enumerate() {
+        let shares = |clique: &CliqueTemplate| {
+            let sharing = group.resource_sharing.iter();
+            let mut both = sharing.filter(|entry| clique.resource_sharing.iter().any(|own| own.name == entry.name));
+            clique.name == group.name && group_of(set, &clique.name).is_none() && both.next().is_some()
+        };
+        if template.cliques.iter().any(shares) {
+            let path = Path::new("spec.template.podCliqueScalingGroups").index(i).child("name");
+            let message =
+                format!("claims of scaling group '{0}' and clique '{0}' would have the same names", group.name);
+            errors.push(FieldError { message, ..FieldError::duplicate(&path, group.name.as_str()) });
+        }
     }
 }
 

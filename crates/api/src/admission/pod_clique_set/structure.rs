@@ -7,7 +7,8 @@ use crate::kinds::PodCliqueSet;
 use std::collections::BTreeSet;
 
 pub fn check(set: &PodCliqueSet, verdict: &mut Verdict) {
-    let name = form::metadata(&set.metadata, "PodCliqueSet", &mut verdict.errors);
+    form::metadata(&set.metadata, "PodCliqueSet", &mut verdict.errors);
+    let name = form::name(&set.metadata);
     if name.starts_with(|c: char| c.is_ascii_digit()) {
         verdict.warnings.push(format!(
             "metadata.name: {name:?} starts with a digit; its headless Services are refused by clusters that want Service \

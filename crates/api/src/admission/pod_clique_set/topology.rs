@@ -177,10 +177,11 @@ pub fn check_cluster(
     };
     let moved = old.and_then(constraint::resolved_name) != Some(resolved);
     let places = places(set);
-    let is_new = |place: &Place<'_>| moved || old_pack(old, place.holder) != place.written.map(Pack::of);
+    let is_added = |place: &Place<'_>| old_pack(old, place.holder) != place.written.map(Pack::of);
+    let is_new = |place: &Place<'_>| moved || is_added(place);
     if !settings.topology_enabled {
         name_while_off(set, old, settings, errors);
-        for place in places.iter().filter(|place| place.written.is_some() && is_new(place)) {
+        for place in places.iter().filter(|place| place.written.is_some() && is_added(place)) {
             let pack = place.pack();
             let value = pack.required.or(pack.preferred).map_or("", Domain::as_str);
             errors.push(FieldError::invalid(&place.path, value, TOPOLOGY_OFF));
