@@ -62,6 +62,13 @@ pub mod label {
     pub const KAI_SUBGROUP: &str = "kai.scheduler/subgroup-name";
     /// The node label that the kubelet sets to the host's name.
     pub const HOSTNAME: &str = "kubernetes.io/hostname";
+    /// Prefixes of labels that are ours to set on cliques and pods; a user's are passed over.
+    pub const RESERVED: [&str; 2] = ["grove.io/", "trellis.dev/"];
+
+    /// Whether a label is ours to set.
+    pub fn is_reserved(key: &str) -> bool {
+        RESERVED.iter().any(|prefix| key.starts_with(prefix)) || [MANAGED_BY, PART_OF, NAME, COMPONENT].contains(&key)
+    }
 }
 
 /// Annotation keys.
@@ -182,6 +189,8 @@ pub const LABEL_KEY_MAX: usize = 316;
 pub const SET_PODS_MAX: i64 = 100_000;
 /// Most pods of one gang: its PodGang has to stay under 1 MiB.
 pub const GANG_PODS_MAX: i64 = 5_000;
+/// Most bytes of a PodGang: what etcd takes, less room for a plan and an explanation.
+pub const GANG_BYTES_MAX: i64 = 1 << 20;
 
 /// Name of the base PodGang and of the headless Service of set replica `i`.
 pub fn set_replica(set: &str, i: usize) -> String {

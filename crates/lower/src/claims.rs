@@ -73,10 +73,15 @@ pub fn of_instance(set: &PodCliqueSet, instance: &Instance<'_>) -> Vec<PodClaim>
     found
 }
 
-/// Adds references to the claims of pod `k`, for all of its containers.
+/// Adds references to the claims of pod `k`, for all of its containers, under names that the pod does not use yet.
 pub fn add_to_pod(claims: &[PodClaim], k: usize, spec: &mut Map<String, Value>) {
-    for (n, claim) in claims.iter().enumerate() {
-        let local = format!("shared-{n}");
+    let mut free_names = (0..).map(|n| format!("shared-{n}"));
+    for claim in claims {
+        let taken = |local: &String| {
+            let own = spec.get("resourceClaims").and_then(Value::as_array);
+            own.is_some_and(|own| own.iter().any(|claim| claim["name"] == local.as_str()))
+        };
+        let Some(local) = free_names.find(|local| !taken(local)) else { return };
         pods::push(spec, "resourceClaims", json!({ "name": local, "resourceClaimName": claim.name(k) }));
         for list in ["initContainers", "containers"] {
             for container in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {

@@ -25,9 +25,8 @@ pub fn pod_clique(set: &PodCliqueSet, instance: &Instance<'_>, parents: &[Parent
         (label::CLIQUE, Some(template.name.clone())),
     ];
     labels.extend(own.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
-    for (key, value) in &template.labels {
-        labels.entry(key.clone()).or_insert_with(|| value.clone());
-    }
+    let users = template.labels.iter().filter(|(key, _)| !label::is_reserved(key));
+    labels.extend(users.map(|(key, value)| (key.clone(), value.clone())));
     let mut annotations = template.annotations.clone();
     annotations.insert(annotation::TEMPLATE_REPLICAS.to_owned(), template_replicas(template).to_string());
     metadata.annotations = Some(annotations);

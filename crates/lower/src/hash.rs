@@ -14,7 +14,7 @@ const VERSION: &str = "v1";
 /// What defaulting adds to a pod spec; the same value counts as left out.
 fn added_by_defaulting(field: &str, value: &Value) -> bool {
     match field {
-        "restartPolicy" => value == "Always",
+        "restartPolicy" => value == "Always" || value == "",
         "terminationGracePeriodSeconds" => value == 30,
         _ => false,
     }

@@ -8,6 +8,7 @@ pub mod control_plane;
 mod error;
 mod guard;
 pub mod objects;
+pub mod sets;
 pub mod toolchain;
 
 pub use control_plane::programs::{self, Program};

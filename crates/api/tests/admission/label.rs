@@ -92,6 +92,10 @@ fn d36_stale_label_is_rewritten() {
     let case = set(&[FULL, RACK, &label("h100"), "metadata.annotations: {a: b}"]).old(&[FULL, RACK, &label("h100")]);
     case.stores(&[&label("full")]);
     case.gives(&[]);
+    // While topology is off nobody rewrites it, and nobody is refused for what he did not do.
+    let case = case.topology_off();
+    case.stores(&[&label("h100")]);
+    case.gives(&[]);
     // Name and label changed together, to the same and to different values.
     set(&[FULL, RACK, &label("full")]).old(&[H100, RACK, &label("h100")]).gives(&[]);
     let apart = set(&[FULL, RACK, &label("grove-topology")]).old(&[H100, RACK, &label("h100")]);

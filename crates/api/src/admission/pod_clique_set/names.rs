@@ -1,10 +1,10 @@
 //! Names of generated objects: short enough, unique, and not too many.
 
 use super::super::{Verdict, form};
-use crate::constraint::group_of;
+use crate::constraint::{group_of, is_constrained};
 use crate::field::{FieldError, Path};
-use crate::kinds::PodCliqueSet;
-use crate::names::{COMBINED_NAME_MAX, GANG_PODS_MAX, SET_PODS_MAX};
+use crate::kinds::{CliqueTemplate, PodCliqueSet};
+use crate::names::{COMBINED_NAME_MAX, GANG_BYTES_MAX, GANG_PODS_MAX, SET_PODS_MAX};
 
 pub fn check(set: &PodCliqueSet, verdict: &mut Verdict) {
     lengths(set, &mut verdict.errors);
@@ -49,13 +49,22 @@ fn lengths(set: &PodCliqueSet, errors: &mut Vec<FieldError>) {
 
 /// The names that one template entry can give: fixed text, or text with a replica index in it.
 #[derive(Clone, Copy)]
-enum Pattern<'a> {
+pub enum Pattern<'a> {
+    /// The name of a clique outside scaling groups, or of a scaling group.
     Text(&'a str),
     /// `<group>-<index>`, followed by `-<clique>` if there is one.
     Indexed(&'a str, Option<&'a str>),
 }
 
-impl Pattern<'_> {
+impl<'a> Pattern<'a> {
+    /// The names that a clique's PodCliques can have in one replica of the set.
+    pub fn of(set: &'a PodCliqueSet, clique: &'a CliqueTemplate) -> Self {
+        match group_of(set, &clique.name) {
+            Some((_, group)) => Self::Indexed(&group.name, Some(&clique.name)),
+            None => Self::Text(&clique.name),
+        }
+    }
+
     /// Prefix and suffix around the index.
     fn parts(self) -> (String, Option<String>) {
         match self {
@@ -67,7 +76,7 @@ impl Pattern<'_> {
     }
 
     /// Whether two entries can give the same name, for any index at all: replicas may be added later.
-    fn collides(self, other: Self) -> bool {
+    pub fn collides(self, other: Pattern<'_>) -> bool {
         match (self.parts(), other.parts()) {
             ((a, None), (b, None)) => a == b,
             ((text, None), (prefix, Some(suffix))) | ((prefix, Some(suffix)), (text, None)) => {
@@ -129,12 +138,10 @@ fn collisions(set: &PodCliqueSet, errors: &mut Vec<FieldError>) {
         if template.cliques[..i].iter().any(|earlier| earlier.name == clique.name) {
             continue;
         }
-        let (pattern, what) = match group_of(set, &clique.name) {
-            Some((_, group)) => (
-                Pattern::Indexed(&group.name, Some(&clique.name)),
-                format!("clique '{}' in scaling group '{}'", clique.name, group.name),
-            ),
-            None => (Pattern::Text(&clique.name), format!("clique '{}'", clique.name)),
+        let pattern = Pattern::of(set, clique);
+        let what = match pattern {
+            Pattern::Indexed(group, _) => format!("clique '{}' in scaling group '{group}'", clique.name),
+            Pattern::Text(_) => format!("clique '{}'", clique.name),
         };
         let path = Path::new("spec.template.cliques").index(i).child("name");
         entries.push(Entry { pattern, path, name: &clique.name, what });
@@ -188,6 +195,15 @@ fn limits(set: &PodCliqueSet, errors: &mut Vec<FieldError>) {
     if base > GANG_PODS_MAX {
         let message = format!("one replica of the set is a gang, and a gang may have at most {GANG_PODS_MAX} pods");
         errors.push(FieldError::too_many(&Path::new("spec.template.cliques"), base, message));
+    } else {
+        let bytes = base_gang_bytes(set);
+        if bytes > GANG_BYTES_MAX {
+            let message = format!(
+                "one replica of the set is a gang, and its PodGang would have about {bytes} bytes of {GANG_BYTES_MAX}; \
+                 fewer and larger cliques, a smaller minAvailable of scaling groups, or shorter names would do"
+            );
+            errors.push(FieldError::too_many(&Path::new("spec.template.cliques"), bytes, message));
+        }
     }
     let pods = all.saturating_mul(i64::from(set.spec.replicas.max(0)));
     if pods > SET_PODS_MAX {
@@ -195,6 +211,29 @@ fn limits(set: &PodCliqueSet, errors: &mut Vec<FieldError>) {
             format!("a PodCliqueSet may have at most {SET_PODS_MAX} pods, counted as far as it may be scaled");
         errors.push(FieldError::too_many(&Path::new("spec.replicas"), pods, message));
     }
+}
+
+/// What the PodGang of a base gang takes as JSON, estimated from above: each PodClique and each pod once, by name.
+fn base_gang_bytes(set: &PodCliqueSet) -> i64 {
+    const PER_GROUP: i64 = 60;
+    const PER_CONSTRAINT: i64 = 200;
+    const PER_POD: i64 = 35;
+    /// Indices of set, group and pod, with their dashes.
+    const INDICES: i64 = 12;
+    let length = |text: &str| i64::try_from(text.len()).unwrap_or(i64::MAX);
+    let count = |n: Option<i32>| i64::from(n.unwrap_or(1).max(0));
+    let set_name = length(&form::name(&set.metadata));
+    let namespace = length(set.metadata.namespace.as_deref().unwrap_or("default"));
+    let constraint = if is_constrained(set) { PER_CONSTRAINT } else { 0 };
+    let cliques = set.spec.template.cliques.iter().map(|clique| {
+        let group = group_of(set, &clique.name).map(|(_, group)| group);
+        let copies = group.map_or(1, |group| count(group.min_available));
+        let name = set_name + group.map_or(0, |group| length(&group.name)) + length(&clique.name) + INDICES;
+        let most = clique.spec.auto_scaling_config.as_ref().map_or(0, |scaling| i64::from(scaling.max_replicas));
+        let pods = count(clique.spec.replicas).max(most).saturating_mul(PER_POD + namespace + name);
+        copies.saturating_mul(pods.saturating_add(PER_GROUP + constraint + name))
+    });
+    cliques.fold(0, i64::saturating_add)
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ pub fn check(set: &PodCliqueSet, old: Option<&PodCliqueSet>, settings: &Settings
         form(&clique.spec.pod_spec, &path, verdict);
         not_allowed(clique, old, &path, &mut verdict.errors);
         containers(&clique.spec.pod_spec, &path, verdict);
+        reserved_volume(&clique.spec.pod_spec, &path, &mut verdict.errors);
         oddities(set, &clique.spec.pod_spec, &path, verdict);
         scheduler(set, clique, settings, &path, &mut verdict.errors);
     }
@@ -110,6 +111,14 @@ fn containers(pod: &PodSpec, path: &Path, verdict: &mut Verdict) {
             verdict.warnings.push(format!("{}: no image; its pods cannot be created", path.child("image")));
         }
         env(container, &path.child("env"), verdict);
+    }
+}
+
+/// Names that the startup order needs for itself.
+fn reserved_volume(pod: &PodSpec, path: &Path, errors: &mut Vec<FieldError>) {
+    for (i, _) in pod.objects("volumes").filter(|(_, v)| v.get("name").is_some_and(|n| n == names::WAIT_TOKEN_VOLUME)) {
+        let message = format!("{:?} is the name of a volume that keeps the startup order", names::WAIT_TOKEN_VOLUME);
+        errors.push(FieldError::forbidden(&path.child("volumes").index(i).child("name"), message));
     }
 }
 

@@ -1,6 +1,7 @@
 //! Rules about shared resource claims.
 
-use crate::constraint::group_of;
+use super::super::form;
+use super::names::Pattern;
 use crate::field::{FieldError, Path};
 use crate::kinds::{CliqueTemplate, PodCliqueSet, ResourceSharing};
 use std::collections::BTreeSet;
@@ -19,8 +20,11 @@ pub fn check(set: &PodCliqueSet, errors: &mut Vec<FieldError>) {
         let path = path.child("resourceClaimTemplates").index(i);
         if claim.name.is_empty() {
             errors.push(FieldError::required(&path.child("name"), "field cannot be empty"));
-        } else if !templates.insert(claim.name.as_str()) {
-            errors.push(FieldError::duplicate(&path.child("name"), claim.name.as_str()));
+        } else {
+            form::dns_label(&path.child("name"), &claim.name, "ResourceClaimTemplate", errors);
+            if !templates.insert(claim.name.as_str()) {
+                errors.push(FieldError::duplicate(&path.child("name"), claim.name.as_str()));
+            }
         }
         let requests = claim.template_spec.get("spec").and_then(|spec| spec.pointer("/devices/requests"));
         if requests.and_then(|requests| requests.as_array()).is_none_or(Vec::is_empty) {
@@ -64,15 +68,17 @@ fn collisions(set: &PodCliqueSet, errors: &mut Vec<FieldError>) {
         }
     }
     for (i, group) in template.pod_clique_scaling_groups.iter().enumerate() {
-        let shares = |clique: &CliqueTemplate| {
-            let sharing = group.resource_sharing.iter();
-            let mut both = sharing.filter(|entry| clique.resource_sharing.iter().any(|own| own.name == entry.name));
-            clique.name == group.name && group_of(set, &clique.name).is_none() && both.next().is_some()
+        let is_called_alike = |clique: &CliqueTemplate| Pattern::Text(&group.name).collides(Pattern::of(set, clique));
+        let shares_alike = |clique: &CliqueTemplate| {
+            clique.resource_sharing.iter().any(|own| group.resource_sharing.iter().any(|entry| entry.name == own.name))
         };
-        if template.cliques.iter().any(shares) {
+        let other = template.cliques.iter().find(|clique| shares_alike(clique) && is_called_alike(clique));
+        if let Some(clique) = other {
             let path = Path::new("spec.template.podCliqueScalingGroups").index(i).child("name");
-            let message =
-                format!("claims of scaling group '{0}' and clique '{0}' would have the same names", group.name);
+            let message = format!(
+                "claims of scaling group '{}' and clique '{}' would have the same names",
+                group.name, clique.name
+            );
             errors.push(FieldError { message, ..FieldError::duplicate(&path, group.name.as_str()) });
         }
     }

@@ -4,6 +4,7 @@ use super::super::{Verdict, form};
 use crate::duration;
 use crate::field::{FieldError, Path};
 use crate::kinds::PodCliqueSet;
+use crate::names::label;
 use std::collections::BTreeSet;
 
 pub fn check(set: &PodCliqueSet, verdict: &mut Verdict) {
@@ -14,6 +15,12 @@ pub fn check(set: &PodCliqueSet, verdict: &mut Verdict) {
             "metadata.name: {name:?} starts with a digit; its headless Services are refused by clusters that want Service \
              names to start with a letter"
         ));
+    }
+    for (i, clique) in set.spec.template.cliques.iter().enumerate() {
+        for key in clique.labels.keys().filter(|key| label::is_reserved(key)) {
+            let path = Path::new("spec.template.cliques").index(i).child("labels").key(key);
+            verdict.warnings.push(format!("{path}: the label is set by the operator, the value here is ignored"));
+        }
     }
     let errors = &mut verdict.errors;
     let path = Path::new("spec");

@@ -1,0 +1,108 @@
+//! What admission and lowering cost. Targets: `lower/500x2x4` under 20 ms, `validate/one` under 100 µs.
+
+use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use trellis_api::admission::object::{Kind, decode};
+use trellis_api::admission::{ClusterView, default_pod_clique_set, validate_pod_clique_set};
+use trellis_api::kinds::{ClusterTopology, PodCliqueSet};
+use trellis_api::settings::Settings;
+use trellis_lower::{LiveReplicas, Surroundings, lower};
+
+/// A clique of four pods as people write them.
+fn clique(name: &str) -> Value {
+    let resources = json!({ "cpu": "8", "memory": "64Gi", "nvidia.com/gpu": "1" });
+    json!({
+        "name": name,
+        "labels": { "app": "model" },
+        "topologyConstraint": { "packDomain": "host" },
+        "spec": {
+            "roleName": name,
+            "replicas": 4,
+            "podSpec": {
+                "containers": [{
+                    "name": "engine",
+                    "image": "registry.example.com/engine:1.2.3",
+                    "args": ["--model", "llama", "--tensor-parallel", "8"],
+                    "env": [
+                        { "name": "MODEL", "value": "llama" },
+                        { "name": "LEADER", "value": "$(GROVE_PCS_NAME)-0.$(GROVE_HEADLESS_SERVICE)" },
+                        { "name": "HOST_IP", "valueFrom": { "fieldRef": { "fieldPath": "status.hostIP" } } },
+                    ],
+                    "resources": { "requests": resources, "limits": resources },
+                    "readinessProbe": { "httpGet": { "path": "/health", "port": 8000 }, "periodSeconds": 5 },
+                    "volumeMounts": [
+                        { "name": "cache", "mountPath": "/cache" },
+                        { "name": "shm", "mountPath": "/dev/shm" },
+                    ],
+                }],
+                "volumes": [
+                    { "name": "cache", "persistentVolumeClaim": { "claimName": "models" } },
+                    { "name": "shm", "emptyDir": { "medium": "Memory", "sizeLimit": "16Gi" } },
+                ],
+            },
+        },
+    })
+}
+
+fn set() -> Value {
+    json!({
+        "apiVersion": "grove.io/v1alpha1",
+        "kind": "PodCliqueSet",
+        "metadata": { "name": "serving", "namespace": "models" },
+        "spec": {
+            "replicas": 500,
+            "template": {
+                "topologyConstraint": { "packDomain": "rack" },
+                "cliques": [clique("prefill"), clique("decode")],
+            },
+        },
+    })
+}
+
+fn view() -> ClusterView {
+    let levels = ["zone", "block", "rack"].map(|d| json!({ "domain": d, "key": format!("example.com/{d}") }));
+    let mut levels = levels.to_vec();
+    levels.push(json!({ "domain": "host", "key": "kubernetes.io/hostname" }));
+    let topology = json!({ "metadata": { "name": "grove-topology" }, "spec": { "levels": levels } });
+    let topology = decode::<ClusterTopology>(Kind::ClusterTopology, topology).object.expect("a topology");
+    let topologies = BTreeMap::from([("grove-topology".to_owned(), topology)]);
+    ClusterView { topologies, ..ClusterView::default() }
+}
+
+/// Default and validate.
+fn admit(mut set: PodCliqueSet, view: &ClusterView, settings: &Settings) -> PodCliqueSet {
+    default_pod_clique_set(&mut set, None, settings);
+    let verdict = validate_pod_clique_set(&set, None, view, settings);
+    assert!(verdict.allowed(), "{:?}", verdict.errors);
+    set
+}
+
+fn benches(criterion: &mut Criterion) {
+    let (value, view, settings) = (set(), view(), Settings::default());
+    let decoded = decode::<PodCliqueSet>(Kind::PodCliqueSet, value.clone()).object.expect("a set");
+    let admitted = admit(decoded.clone(), &view, &settings);
+    let live = LiveReplicas::default();
+    let around = Surroundings { topologies: &view.topologies, live: &live, settings: &settings };
+    assert_eq!(lower(&admitted, &around).pods.len(), 4000);
+
+    // One at a time, and dropped outside of the measurement: what is made is large.
+    criterion.bench_function("lower/500x2x4", |bencher| {
+        bencher.iter_batched(|| (), |()| lower(black_box(&admitted), &around), BatchSize::PerIteration);
+    });
+    criterion.bench_function("validate/one", |bencher| {
+        let read = |value| {
+            let decoded = decode::<PodCliqueSet>(Kind::PodCliqueSet, value);
+            let set = decoded.object.clone().expect("a set");
+            admit(set, &view, &settings)
+        };
+        bencher.iter_batched(|| value.clone(), read, BatchSize::SmallInput);
+    });
+    criterion.bench_function("validate/decoded", |bencher| {
+        bencher.iter_batched(|| decoded.clone(), |set| admit(set, &view, &settings), BatchSize::SmallInput);
+    });
+}
+
+criterion_group!(lowering, benches);
+criterion_main!(lowering);
