@@ -123,6 +123,8 @@ pub mod env {
     pub const GROUP_INDEX: &str = "GROVE_PCSG_INDEX";
     /// Number of pods in one replica of the PodCliqueScalingGroup, by the template.
     pub const GROUP_NUM_PODS: &str = "GROVE_PCSG_TEMPLATE_NUM_PODS";
+    /// Variables that only pods in scaling groups get.
+    pub const OF_GROUPS: [&str; 3] = [GROUP_NAME, GROUP_INDEX, GROUP_NUM_PODS];
     /// All variables that we set; a user's variable of the same name is replaced.
     pub const ALL: [&str; 8] =
         [SET_NAME, SET_INDEX, CLIQUE_NAME, HEADLESS_SERVICE, POD_INDEX, GROUP_NAME, GROUP_INDEX, GROUP_NUM_PODS];

@@ -36,6 +36,8 @@ pub struct Checked {
     pub errors: Vec<FieldError>,
     /// Values that were cut out because nothing can be made of them.
     pub cut: Vec<Cut>,
+    /// Words in the list that is being walked; what stands in for another word must be none of them.
+    words: Vec<String>,
 }
 
 /// A value that was cut out. Where a value is required, something of the right type stands in for it.
@@ -141,7 +143,7 @@ fn object(schema: &Value, fields: &mut Map<String, Value>, path: &Path, out: &mu
                 let path = path.child(key);
                 if !walk(schema, field, &path, out) {
                     out.cut.push(Cut::new(&path, schema));
-                    match stand_in(schema).filter(|_| required(key)) {
+                    match stand_in(schema, &out.words).filter(|_| required(key)) {
                         Some(value) => *field = value,
                         None => drop(fields.remove(key)),
                     }
@@ -160,16 +162,17 @@ fn object(schema: &Value, fields: &mut Map<String, Value>, path: &Path, out: &mu
             out.errors.push(FieldError::required(&path, ""));
             let schema = &schema["properties"][key];
             out.cut.push(Cut::new(&path, schema));
-            fields.extend(stand_in(schema).map(|value| (key.to_owned(), value)));
+            fields.extend(stand_in(schema, &out.words).map(|value| (key.to_owned(), value)));
         }
     }
 }
 
 /// A scalar of the right type, so that the rest of the object can be judged. Nothing stands in for a whole object or list:
 /// what the rules would say of an empty one is not what is wrong.
-fn stand_in(schema: &Value) -> Option<Value> {
-    if let Some(word) = schema["enum"].as_array().and_then(|words| words.first()) {
-        return Some(word.clone());
+fn stand_in(schema: &Value, taken: &[String]) -> Option<Value> {
+    if let Some(words) = schema["enum"].as_array() {
+        let free = |word: &&Value| word.as_str().is_some_and(|word| taken.iter().all(|taken| taken != word));
+        return words.iter().find(free).cloned();
     }
     match schema["type"].as_str()? {
         "string" => Some(Value::String(String::new())),
@@ -189,11 +192,13 @@ fn array(schema: &Value, items: &mut [Value], path: &Path, out: &mut Checked) {
         out.errors.push(FieldError::too_many(path, count, message));
     }
     if schema["items"].is_object() {
+        let fields = items.iter().filter_map(Value::as_object).flat_map(|fields| fields.values());
+        out.words = fields.filter_map(Value::as_str).map(str::to_owned).collect();
         for (i, item) in items.iter_mut().enumerate() {
             let path = path.index(i);
             if !walk(&schema["items"], item, &path, out) {
                 out.cut.push(Cut::new(&path, &schema["items"]));
-                if let Some(value) = stand_in(&schema["items"]) {
+                if let Some(value) = stand_in(&schema["items"], &out.words) {
                     *item = value;
                 }
             }

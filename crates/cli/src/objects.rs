@@ -7,6 +7,9 @@ use trellis_api::admission::object::Kind;
 use trellis_api::field::{FieldError, Path};
 use trellis_api::names::group;
 
+/// What Grove calls a ClusterTopology today.
+pub const BINDING: &str = "ClusterTopologyBinding";
+
 /// What an object is to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
@@ -28,14 +31,22 @@ pub struct Object {
     /// The kind as written.
     pub kind: String,
     pub namespace: String,
+    /// The name, or the prefix of the one that the server will generate.
     pub name: String,
+    has_name: bool,
     /// What is wrong with an unknown kind.
     pub fault: Option<FieldError>,
 }
 
 impl Object {
     /// Recognises an object. Something that is no Kubernetes object at all makes the input unreadable.
-    pub fn recognise(document: Document) -> Result<Self> {
+    pub fn recognise(mut document: Document) -> Result<Self> {
+        if document.value["kind"] == BINDING
+            && let Some(spec) = document.value.get_mut("spec").and_then(Value::as_object_mut)
+        {
+            // Which of a backend's own objects it is bound to; ours are always called alike.
+            spec.remove("schedulerTopologyBindings");
+        }
         let text =
             |pointer: &str| document.value.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (api_version, kind) = (text("/apiVersion"), text("/kind"));
@@ -56,10 +67,10 @@ impl Object {
             }
             Role::Foreign => text("/metadata/namespace"),
         };
-        let name = Some(text("/metadata/name"))
-            .filter(|name| !name.is_empty())
-            .unwrap_or_else(|| text("/metadata/generateName"));
-        Ok(Self { document, role, kind, namespace, name, fault })
+        let name = text("/metadata/name");
+        let has_name = !name.is_empty();
+        let name = if has_name { name } else { text("/metadata/generateName") };
+        Ok(Self { document, role, kind, namespace, name, has_name, fault })
     }
 
     /// What makes it one and the same object in a cluster; nothing for what is not judged or has no name there.
@@ -69,7 +80,7 @@ impl Object {
             Role::Pod => true,
             Role::Unknown | Role::Foreign => false,
         };
-        has_identity.then_some((self.role, self.namespace.as_str(), self.name.as_str()))
+        (has_identity && self.has_name).then_some((self.role, self.namespace.as_str(), self.name.as_str()))
     }
 
     /// `Kind namespace/name`, for people.
@@ -88,9 +99,11 @@ fn role(api_version: &str, kind: &str) -> (Role, Option<FieldError>) {
     }
     let (api_group, _) = api_version.split_once('/').unwrap_or(("", api_version));
     // What Grove calls a topology today; the contents are the same.
-    let named = if kind == "ClusterTopologyBinding" { Some(Kind::ClusterTopology) } else { Kind::named(kind) };
+    let named = if kind == BINDING { Some(Kind::ClusterTopology) } else { Kind::named(kind) };
     match named {
         Some(known) if known.api_version() == api_version => (Role::Judged(known), None),
+        // Another group's kind of the same name is not ours; a slip in the name of our group is.
+        Some(_) if !api_group.contains("grove") => (Role::Foreign, None),
         Some(known) => {
             let path = Path::new("apiVersion");
             let fault = FieldError::not_supported(&path, api_version, &[&known.api_version()]);

@@ -7,6 +7,7 @@ use anyhow::Result;
 use serde_json::Value;
 use trellis_api::admission::object::{Decoded, Kind, decode};
 use trellis_api::admission::{Verdict, pod_clique_set_structure, validate_operator_configuration};
+use trellis_api::field::{FieldError, Path};
 use trellis_api::kinds::PodCliqueSet;
 use trellis_api::kinds::config::OperatorConfiguration;
 use trellis_api::names::profile;
@@ -30,12 +31,25 @@ pub fn run(args: &RenderArgs) -> Result<bool> {
             fit = tell(object, &Verdict { errors: vec![fault.clone()], warnings: Vec::new() }) && fit;
         }
     }
+    let first = validate::by_identity(&objects);
     let mut sets: Vec<PodCliqueSet> = Vec::new();
-    for object in objects.iter().filter(|object| object.role == Role::Judged(Kind::PodCliqueSet)) {
-        match set_if_fit(object, &settings) {
-            Some(set) if !sets.contains(&set) => sets.push(set),
-            Some(_) => {}
-            None => fit = false,
+    for object in &objects {
+        let other =
+            object.identity().and_then(|identity| first.get(&identity)).filter(|first| !std::ptr::eq(**first, object));
+        if let Some(other) = other {
+            let same = other.document.value == object.document.value;
+            fit = (same || tell(object, &validate::twice(object, other))) && fit;
+            continue;
+        }
+        match object.role {
+            Role::Judged(Kind::ClusterTopology) => {
+                fit = tell(object, &validate::cluster_topology(object, None, &view, &settings)) && fit;
+            }
+            Role::Judged(Kind::PodCliqueSet) => match set_if_fit(object, &settings) {
+                Some(set) => sets.push(set),
+                None => fit = false,
+            },
+            _ => {}
         }
     }
     if !fit {
@@ -92,6 +106,10 @@ fn set_if_fit(object: &Object, settings: &Settings) -> Option<PodCliqueSet> {
     let world::Defaulted { mut decoded, warnings } = world::pod_clique_set(object, None, settings);
     let set = decoded.object.take();
     let mut verdict = set.as_ref().map(|set| pod_clique_set_structure(set, None, settings)).unwrap_or_default();
+    if set.as_ref().is_some_and(|set| set.metadata.name.as_deref().unwrap_or_default().is_empty()) {
+        let path = Path::new("metadata.name");
+        verdict.errors.push(FieldError::required(&path, "a generated name is not known before the set is created"));
+    }
     verdict.warnings.splice(0..0, warnings);
     let verdict = decoded.judged(verdict);
     set.filter(|_| tell(object, &verdict))

@@ -1,9 +1,9 @@
 //! `trellis validate`
 
 use crate::args::{ValidateArgs, ValidateOutput};
-use crate::objects::{Object, Role};
+use crate::objects::{BINDING, Object, Role};
 use crate::{input, output, world};
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use trellis_api::admission::object::{Decoded, Kind, decode};
 use trellis_api::admission::{
     ClusterView, Verdict, validate_cluster_topology, validate_operator_configuration, validate_pod_clique_set,
 };
-use trellis_api::field::FieldError;
+use trellis_api::field::{ErrorType, FieldError};
 use trellis_api::kinds::config::OperatorConfiguration;
 use trellis_api::kinds::{ClusterTopology, PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang};
 use trellis_api::settings::Settings;
@@ -42,7 +42,9 @@ pub fn run(args: &ValidateArgs) -> Result<bool> {
     // What is only among the old objects is still in the cluster.
     let untouched = before.iter().filter(|(identity, _)| !now.contains_key(*identity)).map(|(_, old)| *old);
     let cluster: Vec<&Object> = objects.iter().chain(untouched).collect();
-    let view = world::view(&cluster, &settings);
+    let mut view = world::view(&cluster, &settings);
+    // A set still holds the topology that it held before this request.
+    view.sets.extend(world::view(&old_objects.iter().collect::<Vec<_>>(), &settings).sets);
     let mut rows = Vec::new();
     for object in config.iter().chain(&objects) {
         if matches!(object.role, Role::Pod | Role::Foreign) {
@@ -76,7 +78,7 @@ pub fn run(args: &ValidateArgs) -> Result<bool> {
 }
 
 /// The first object of each identity.
-fn by_identity(objects: &[Object]) -> BTreeMap<(Role, &str, &str), &Object> {
+pub fn by_identity(objects: &[Object]) -> BTreeMap<(Role, &str, &str), &Object> {
     let mut found = BTreeMap::new();
     for object in objects {
         if let Some(identity) = object.identity() {
@@ -89,7 +91,7 @@ fn by_identity(objects: &[Object]) -> BTreeMap<(Role, &str, &str), &Object> {
 /// Reads and recognises objects; a topology under Grove's present name is noted.
 pub fn read_objects(paths: &[PathBuf]) -> Result<Vec<Object>> {
     let objects: Vec<Object> = input::read(paths)?.into_iter().map(Object::recognise).collect::<Result<_>>()?;
-    for object in objects.iter().filter(|object| object.kind == "ClusterTopologyBinding") {
+    for object in objects.iter().filter(|object| object.kind == BINDING) {
         eprintln!("note: {}: {} is read as a ClusterTopology", object.document.place(""), object.title());
     }
     Ok(objects)
@@ -106,7 +108,8 @@ pub fn read_config(path: &PathBuf) -> Result<Object> {
     }
 }
 
-fn twice(object: &Object, other: &Object) -> Verdict {
+/// Two versions of one object cannot both be meant.
+pub fn twice(object: &Object, other: &Object) -> Verdict {
     let path = trellis_api::field::Path::new("metadata.name");
     let message = format!("another version of the object stands at {}", other.document.place(""));
     let error = FieldError { message, ..FieldError::duplicate(&path, object.name.as_str()) };
@@ -117,25 +120,45 @@ fn judge(object: &Object, old: Option<&Object>, view: &ClusterView, settings: &S
     let Role::Judged(kind) = object.role else {
         return Ok(Verdict { errors: object.fault.iter().cloned().collect(), warnings: Vec::new() });
     };
-    Ok(match kind {
+    let value = &object.document.value;
+    let mut verdict = match kind {
         Kind::PodCliqueSet => {
-            let old = old.map(|old| known(old, world::pod_clique_set(old, None, settings).decoded)).transpose()?;
+            let old = old.map(|old| known(old, world::stored_pod_clique_set(old, settings))).transpose()?;
             pod_clique_set(object, old.as_ref(), view, settings)
         }
         Kind::ClusterTopology => {
-            let old: Option<ClusterTopology> = old.map(|old| known(old, world::cluster_topology(old))).transpose()?;
-            let decoded = world::cluster_topology(object);
-            rules(decoded, |topology| validate_cluster_topology(topology, old.as_ref(), false, view, settings))
+            let old = old.map(|old| known(old, world::cluster_topology(old))).transpose()?;
+            cluster_topology(object, old.as_ref(), view, settings)
         }
         Kind::OperatorConfiguration => {
-            let decoded: Decoded<OperatorConfiguration> = decode(kind, object.document.value.clone());
+            let decoded: Decoded<OperatorConfiguration> = decode(kind, value.clone());
             rules(decoded, validate_operator_configuration)
         }
         // What the operator makes is judged by its form alone.
         Kind::PodClique => form::<PodClique>(kind, object),
         Kind::PodCliqueScalingGroup => form::<PodCliqueScalingGroup>(kind, object),
         Kind::PodGang => form::<PodGang>(kind, object),
-    })
+    };
+    // Nothing holds up an object that is being deleted, but for the lock on levels that others still use.
+    if !value["metadata"]["deletionTimestamp"].is_null() {
+        verdict.errors.retain(|error| error.type_ == ErrorType::Forbidden && error.field == "spec.levels");
+    }
+    // What stood in the spec before is not held against an update that leaves the spec alone.
+    if old.is_some_and(|old| old.document.value["spec"] == value["spec"]) {
+        verdict.errors.retain(|error| error.field.starts_with("metadata"));
+    }
+    Ok(verdict)
+}
+
+/// Judges a topology by all rules.
+pub fn cluster_topology(
+    object: &Object,
+    old: Option<&ClusterTopology>,
+    view: &ClusterView,
+    settings: &Settings,
+) -> Verdict {
+    let decoded = world::cluster_topology(object);
+    rules(decoded, |topology| validate_cluster_topology(topology, old, false, view, settings))
 }
 
 /// Judges a set by all rules.
@@ -158,9 +181,6 @@ fn form<T: serde::de::DeserializeOwned>(kind: Kind, object: &Object) -> Verdict 
 
 /// An old version must at least be readable, or there is nothing to compare with.
 fn known<T>(old: &Object, decoded: Decoded<T>) -> Result<T> {
-    let Decoded { object, .. } = decoded;
-    match object {
-        Some(object) => Ok(object),
-        None => bail!("{}: the old version of {} cannot be read", old.document.place(""), old.title()),
-    }
+    let cannot = || anyhow!("{}: the old version of {} cannot be read", old.document.place(""), old.title());
+    decoded.object.ok_or_else(cannot)
 }

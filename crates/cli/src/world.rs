@@ -22,6 +22,16 @@ pub fn pod_clique_set(object: &Object, old: Option<&PodCliqueSet>, settings: &Se
     Defaulted { decoded, warnings }
 }
 
+/// Reads a set that is stored already: it has its defaults, and the label that it has is the label that it had.
+pub fn stored_pod_clique_set(object: &Object, settings: &Settings) -> Decoded<PodCliqueSet> {
+    let mut decoded = pod_clique_set(object, None, settings).decoded;
+    let written = object.document.value["metadata"]["labels"].get(label::TOPOLOGY_NAME).and_then(|name| name.as_str());
+    if let (Some(set), Some(written)) = (&mut decoded.object, written) {
+        set.metadata.labels.get_or_insert_default().insert(label::TOPOLOGY_NAME.to_owned(), written.to_owned());
+    }
+    decoded
+}
+
 /// Reads a topology as it is written; sorted levels would put its faults on other lines.
 pub fn cluster_topology(object: &Object) -> Decoded<ClusterTopology> {
     decode(Kind::ClusterTopology, object.document.value.clone())
@@ -40,7 +50,8 @@ pub fn view(objects: &[&Object], settings: &Settings) -> ClusterView {
     for object in objects {
         match object.role {
             Role::Judged(Kind::ClusterTopology) => {
-                if let Some(mut topology) = cluster_topology(object).object {
+                // One that is refused for its form is not in the cluster.
+                if let Some(mut topology) = cluster_topology(object).whole() {
                     default_cluster_topology(&mut topology);
                     view.topologies.insert(object.name.clone(), topology);
                 }

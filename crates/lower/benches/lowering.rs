@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use trellis_api::admission::object::{Kind, decode};
-use trellis_api::admission::{ClusterView, default_pod_clique_set, validate_pod_clique_set};
+use trellis_api::admission::{ClusterView, Verdict, default_pod_clique_set, validate_pod_clique_set};
 use trellis_api::kinds::{ClusterTopology, PodCliqueSet};
 use trellis_api::settings::Settings;
 use trellis_lower::{LiveReplicas, Surroundings, lower};
@@ -72,17 +72,17 @@ fn view() -> ClusterView {
 }
 
 /// Default and validate.
-fn admit(mut set: PodCliqueSet, view: &ClusterView, settings: &Settings) -> PodCliqueSet {
+fn admit(mut set: PodCliqueSet, view: &ClusterView, settings: &Settings) -> (PodCliqueSet, Verdict) {
     default_pod_clique_set(&mut set, None, settings);
     let verdict = validate_pod_clique_set(&set, None, view, settings);
-    assert!(verdict.allowed(), "{:?}", verdict.errors);
-    set
+    (set, verdict)
 }
 
 fn benches(criterion: &mut Criterion) {
     let (value, view, settings) = (set(), view(), Settings::default());
     let decoded = decode::<PodCliqueSet>(Kind::PodCliqueSet, value.clone()).object.expect("a set");
-    let admitted = admit(decoded.clone(), &view, &settings);
+    let (admitted, verdict) = admit(decoded.clone(), &view, &settings);
+    assert!(verdict.allowed(), "{:?}", verdict.errors);
     let live = LiveReplicas::default();
     let around = Surroundings { topologies: &view.topologies, live: &live, settings: &settings };
     assert_eq!(lower(&admitted, &around).pods.len(), 4000);
@@ -93,9 +93,10 @@ fn benches(criterion: &mut Criterion) {
     });
     criterion.bench_function("validate/one", |bencher| {
         let read = |value| {
-            let decoded = decode::<PodCliqueSet>(Kind::PodCliqueSet, value);
-            let set = decoded.object.clone().expect("a set");
-            admit(set, &view, &settings)
+            let mut decoded = decode::<PodCliqueSet>(Kind::PodCliqueSet, value);
+            let set = decoded.object.take().expect("a set");
+            let (set, verdict) = admit(set, &view, &settings);
+            (set, decoded.judged(verdict))
         };
         bencher.iter_batched(|| value.clone(), read, BatchSize::SmallInput);
     });

@@ -7,7 +7,7 @@ use kube_core::{DynamicObject, TypeMeta};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use trellis_api::kinds::{PodCliqueSet, ResourceClaimTemplate, ResourceSharing, SharingScope};
-use trellis_api::names::component;
+use trellis_api::names::{self, component};
 
 /// A claim that the pods of an instance share, or that each of them has.
 pub struct PodClaim {
@@ -86,6 +86,9 @@ pub fn add_to_pod(claims: &[PodClaim], k: usize, spec: &mut Map<String, Value>) 
         for list in ["initContainers", "containers"] {
             for container in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
                 let Some(container) = container.as_object_mut() else { continue };
+                if container.get("name").is_some_and(|name| name == names::WAIT_CONTAINER) {
+                    continue;
+                }
                 let resources = container.entry("resources").or_insert_with(|| json!({}));
                 if let Some(resources) = resources.as_object_mut() {
                     pods::push(resources, "claims", json!({ "name": local }));

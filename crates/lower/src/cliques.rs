@@ -28,6 +28,7 @@ pub fn pod_clique(set: &PodCliqueSet, instance: &Instance<'_>, parents: &[Parent
     let users = template.labels.iter().filter(|(key, _)| !label::is_reserved(key));
     labels.extend(users.map(|(key, value)| (key.clone(), value.clone())));
     let mut annotations = template.annotations.clone();
+    annotations.remove(annotation::TOPOLOGY_NAME);
     annotations.insert(annotation::TEMPLATE_REPLICAS.to_owned(), template_replicas(template).to_string());
     metadata.annotations = Some(annotations);
     metadata.finalizers = Some(vec![finalizer::POD_CLIQUE.to_owned()]);

@@ -5,7 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::collections::{BTreeMap, BTreeSet};
 use trellis_api::constraint::group_of;
 use trellis_api::kinds::{CliqueTemplate, PodClique, PodCliqueScalingGroup, PodCliqueSet, ScalingGroupTemplate};
-use trellis_api::names;
+use trellis_api::names::{self, GANG_PODS_MAX, SET_PODS_MAX};
 
 /// Replica counts of live children that are autoscaled; everything else follows the template.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,11 +35,13 @@ impl LiveReplicas {
         let groups = groups.into_iter().filter(|group| ours(&group.metadata));
         Self {
             cliques: cliques
-                .filter_map(|clique| Some((clique.metadata.name.clone()?, count(clique.spec.replicas?))))
+                .filter_map(|clique| {
+                    Some((clique.metadata.name.clone()?, at_most(clique.spec.replicas?, GANG_PODS_MAX)))
+                })
                 .filter(|(name, _)| scaled_cliques.contains(name))
                 .collect(),
             groups: groups
-                .filter_map(|group| Some((group.metadata.name.clone()?, count(group.spec.replicas))))
+                .filter_map(|group| Some((group.metadata.name.clone()?, at_most(group.spec.replicas, SET_PODS_MAX))))
                 .filter(|(name, _)| scaled_groups.contains(name))
                 .collect(),
         }
@@ -52,6 +54,11 @@ impl LiveReplicas {
     fn clique_replicas(&self, clique: &str, template: &CliqueTemplate) -> usize {
         self.cliques.get(clique).copied().unwrap_or_else(|| template_replicas(template))
     }
+}
+
+/// A live count, as far as admission would let a set be scaled.
+fn at_most(replicas: i32, max: i64) -> usize {
+    usize::try_from(i64::from(replicas).clamp(0, max)).unwrap_or(0)
 }
 
 /// The number of pods that the template gives a clique.

@@ -6,7 +6,7 @@ use crate::{child_metadata, namespace, scheduler};
 use std::collections::BTreeMap;
 use trellis_api::constraint::Pack;
 use trellis_api::kinds::{NamespacedName, PodCliqueSet, PodGang, PodGangSpec, PodGroup, TopologyConstraintGroupConfig};
-use trellis_api::names::{self, annotation, component, label};
+use trellis_api::names::{self, annotation, component, label, profile};
 use trellis_api::settings::Settings;
 
 /// Names of the pods of a PodClique, given its name and the number of its pods.
@@ -29,10 +29,11 @@ pub fn pod_gang(
     let of_set = Pack::of_optional(template.topology_constraint.as_ref());
     let scaled = members.first().filter(|member| member.base_gang.is_some());
     let pack = match scaled.and_then(|member| member.group.as_ref()) {
-        // What the scaling group does not say itself, it has from the set.
+        // What the scaling group does not say itself, or says of a level that has gone, it has from the set.
         Some(group) => {
             let own = Pack::of_optional(group.template.topology_constraint.as_ref());
-            Pack { required: own.required.or(of_set.required), preferred: own.preferred.or(of_set.preferred) }
+            let required = own.required.filter(|domain| translation.has(*domain)).or(of_set.required);
+            Pack { required, preferred: own.preferred.or(of_set.preferred) }
         }
         None => of_set,
     };
@@ -66,6 +67,9 @@ pub fn pod_gang(
         mirrored(set.metadata.annotations.as_ref()).map(|(key, value)| (key.clone(), value.clone())).collect();
     if let (true, Some(topology)) = (is_constrained(&spec), translation.topology()) {
         annotations.insert(annotation::TOPOLOGY_NAME.to_owned(), topology.to_owned());
+    }
+    if scheduler(set, settings) == profile::KAI {
+        annotations.insert(annotation::KAI_SKIP_POD_GROUPER.to_owned(), "true".to_owned());
     }
     metadata.annotations = Some(annotations).filter(|annotations| !annotations.is_empty());
     PodGang { metadata, spec, status: None }

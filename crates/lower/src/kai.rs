@@ -41,15 +41,18 @@ pub fn topology(topology: &ClusterTopology) -> Topology {
 /// are levels that KAI's Topology does not have.
 pub fn pod_group(set: &PodCliqueSet, gang: &PodGang, topologies: &BTreeMap<String, ClusterTopology>) -> KaiPodGroup {
     let name = gang.metadata.annotations.as_ref().and_then(|map| map.get(annotation::TOPOLOGY_NAME));
-    let known: Vec<&str> = name
+    let levels_known: Vec<&str> = name
         .and_then(|name| topologies.get(name))
         .map(|topology| levels(topology).0.into_iter().map(|level| level.key.as_str()).collect())
         .unwrap_or_default();
     let translate = |constraint: Option<&GangTopologyConstraint>, above: Option<&str>| {
         let pack = constraint?.pack_constraint.as_ref()?;
-        let known = |key: &String| known.contains(&key.as_str());
+        let known = |key: &String| levels_known.contains(&key.as_str());
         let required = pack.required.clone().filter(|key| known(key) && Some(key.as_str()) != above);
-        let preferred = pack.preferred.clone().filter(known);
+        // A preference that the level above fixes already is none.
+        let place = |key: &str| levels_known.iter().position(|known| *known == key);
+        let fixed = |key: &String| above.is_some_and(|above| place(key) <= place(above));
+        let preferred = pack.preferred.clone().filter(|key| known(key) && !fixed(key));
         (required.is_some() || preferred.is_some()).then(|| KaiTopologyConstraint {
             topology: name.cloned(),
             required_topology_level: required,

@@ -53,7 +53,8 @@ impl PodMaker {
         let mut spec = clique.spec.pod_spec.0.clone();
         add_environment(&environment(set, instance), &mut spec);
         if !parents.is_empty() {
-            add_wait_container(set, parents, settings, &mut spec);
+            let account = clique.spec.pod_spec.service_account().unwrap_or_else(|| name(set));
+            add_wait_container(parents, account, settings, &mut spec);
         }
         add_gate(&mut spec);
         spec.insert("schedulerName".to_owned(), scheduler.into());
@@ -144,7 +145,7 @@ fn add_gate(spec: &mut Map<String, Value>) {
 
 /// Adds the init container that waits for the cliques this one starts after. It reads pods with a token of its own, so
 /// it works where the pod mounts none; its requests equal its limits, so that a Guaranteed pod stays one.
-fn add_wait_container(set: &PodCliqueSet, parents: &[Parent], settings: &Settings, spec: &mut Map<String, Value>) {
+fn add_wait_container(parents: &[Parent], account: &str, settings: &Settings, spec: &mut Map<String, Value>) {
     let mut arguments = vec![Value::from("wait")];
     arguments.extend(parents.iter().map(|p| format!("--podcliques={}:{}", p.name, p.min_available).into()));
     let resources = json!({ "cpu": "100m", "memory": "64Mi" });
@@ -177,9 +178,7 @@ fn add_wait_container(set: &PodCliqueSet, parents: &[Parent], settings: &Setting
     });
     push(spec, "initContainers", container);
     push(spec, "volumes", volume);
-    if spec.get("serviceAccountName").and_then(Value::as_str).unwrap_or_default().is_empty() {
-        spec.insert("serviceAccountName".to_owned(), name(set).into());
-    }
+    spec.insert("serviceAccountName".to_owned(), account.into());
 }
 
 pub(crate) fn push(map: &mut Map<String, Value>, list: &str, item: Value) {

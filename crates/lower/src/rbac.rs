@@ -20,15 +20,17 @@ pub struct Rbac {
 pub fn rbac(set: &PodCliqueSet) -> Rbac {
     let waiting = set.spec.template.cliques.iter().filter(|clique| startup::waits(set, &clique.name));
     let accounts: BTreeSet<&str> =
-        waiting.map(|clique| clique.spec.pod_spec.str("serviceAccountName").unwrap_or_else(|| name(set))).collect();
+        waiting.map(|clique| clique.spec.pod_spec.service_account().unwrap_or_else(|| name(set))).collect();
     if accounts.is_empty() {
         return Rbac::default();
     }
     let role_name = names::pod_role(name(set));
-    let named_by_nobody =
-        set.spec.template.cliques.iter().any(|clique| {
-            startup::waits(set, &clique.name) && clique.spec.pod_spec.str("serviceAccountName").is_none()
-        });
+    let named_by_nobody = set
+        .spec
+        .template
+        .cliques
+        .iter()
+        .any(|clique| startup::waits(set, &clique.name) && clique.spec.pod_spec.service_account().is_none());
     let subject = |account: &str| Subject {
         kind: "ServiceAccount".to_owned(),
         name: account.to_owned(),

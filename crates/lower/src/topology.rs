@@ -79,13 +79,22 @@ impl<'a> Translation<'a> {
         self.levels.map(|(name, _)| name)
     }
 
+    /// Whether a level is there to be translated.
+    pub fn has(&self, domain: Domain) -> bool {
+        self.levels.is_some_and(|(_, levels)| levels.key(domain).is_some())
+    }
+
     /// The constraint of a place. A preference is the user's, else the automatic one; one that is not narrower than
     /// what is required, or that the topology lacks, is left out and not replaced.
     pub fn constraint(&self, pack: Pack) -> Option<GangTopologyConstraint> {
         let (_, levels) = self.levels?;
         let required = pack.required.filter(|domain| levels.key(*domain).is_some());
-        let preferred = pack.preferred.or(self.auto_preferred);
-        let preferred = preferred.filter(|preferred| required.is_none_or(|required| preferred.narrower_than(required)));
+        let narrower = |preferred: &Domain, than: Option<Domain>| than.is_none_or(|than| preferred.narrower_than(than));
+        let preferred = match pack.preferred {
+            // Judged by what is written, so that a level's going does not bring a redundant preference to life.
+            Some(own) => Some(own).filter(|own| narrower(own, pack.required)),
+            None => self.auto_preferred.filter(|auto| narrower(auto, required)),
+        };
         let key = |domain: Option<Domain>| domain.and_then(|domain| levels.key(domain)).map(str::to_owned);
         let (required, preferred) = (key(required), key(preferred));
         (required.is_some() || preferred.is_some())

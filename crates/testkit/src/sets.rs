@@ -118,9 +118,8 @@ struct Counts {
 fn counts() -> impl Strategy<Value = Counts> {
     let replicas = prop_oneof![3 => Just(None), 1 => Just(Some(0)), 8 => (1..=4_i32).prop_map(Some)];
     let scaling = option::weighted(0.2, (option::of(0..3_i32), 0..4_i32, any::<bool>()));
-    (replicas, option::of(1..=4_i32), prop::bool::weighted(0.01), scaling).prop_map(
-        |(replicas, min_available, wrong, scaling)| Counts { replicas, min_available, wrong, scaling },
-    )
+    (replicas, option::of(1..=4_i32), prop::bool::weighted(0.01), scaling)
+        .prop_map(|(replicas, min_available, wrong, scaling)| Counts { replicas, min_available, wrong, scaling })
 }
 
 impl Counts {
@@ -400,12 +399,10 @@ struct Top {
 }
 
 fn top(constrained: f64) -> impl Strategy<Value = Top> {
-    let startup = option::of(select(vec![
-        "CliqueStartupTypeAnyOrder",
-        "CliqueStartupTypeInOrder",
-        "CliqueStartupTypeExplicit",
-    ]));
-    let scheduler = option::weighted(0.3, select(vec!["trellis", "kai-scheduler", "kai-scheduler", "default-scheduler"]));
+    let startup =
+        option::of(select(vec!["CliqueStartupTypeAnyOrder", "CliqueStartupTypeInOrder", "CliqueStartupTypeExplicit"]));
+    let scheduler =
+        option::weighted(0.3, select(vec!["trellis", "kai-scheduler", "kai-scheduler", "default-scheduler"]));
     let namespace = option::of(select(vec!["default".to_owned(), "team-a".to_owned(), "n".repeat(63)]));
     let replicas = prop_oneof![3 => Just(None), 1 => Just(Some(0)), 6 => (1..=3_i32).prop_map(Some)];
     let text = (startup, scheduler, option::weighted(0.3, select(vec!["high", ""])), namespace);
@@ -492,10 +489,8 @@ fn assemble(names: &Names, top: &Top, cliques: &[Clique], groups: &[Group], topo
     let of_set = constrain(top.constraint, &mut template, Bounds::default());
     let mut group_bounds = Vec::new();
     for (g, group) in groups.iter().enumerate() {
-        let members: Vec<&str> = (0..cliques.len())
-            .filter(|&c| cliques[c].group == Some(g))
-            .map(|c| names.cliques[c].as_str())
-            .collect();
+        let members: Vec<&str> =
+            (0..cliques.len()).filter(|&c| cliques[c].group == Some(g)).map(|c| names.cliques[c].as_str()).collect();
         let mut written = json!({ "name": names.groups[g], "cliqueNames": members });
         group.counts.write(&mut written, Some("scaleConfig"));
         write_sharing(&group.sharing, &mut written, members.first().copied());
@@ -668,35 +663,10 @@ pub fn mutate(object: &mut Value, other: &Value, dice: &mut Dice) {
 
 /// Numbers at which something could overflow, wrap or be cut off.
 const NUMBERS: [f64; 6] = [0.5, -1.5, 1e308, -1e308, 4_294_967_296.0, 9_007_199_254_740_993.0];
-const INTEGERS: [i64; 11] = [
-    0,
-    -1,
-    1,
-    100_001,
-    2_147_483_647,
-    -2_147_483_648,
-    2_147_483_648,
-    4_294_967_295,
-    i64::MAX,
-    i64::MIN,
-    1_000_000_007,
-];
-const TEXTS: [&str; 14] = [
-    "",
-    " ",
-    "é",
-    "名前",
-    "\u{0}",
-    "a\u{301}",
-    "🦀🦀",
-    "-",
-    ".",
-    "A_b",
-    "0",
-    "null",
-    "a.b/c/d",
-    "\u{202e}rtl",
-];
+const INTEGERS: [i64; 11] =
+    [0, -1, 1, 100_001, 2_147_483_647, -2_147_483_648, 2_147_483_648, 4_294_967_295, i64::MAX, i64::MIN, 1_000_000_007];
+const TEXTS: [&str; 14] =
+    ["", " ", "é", "名前", "\u{0}", "a\u{301}", "🦀🦀", "-", ".", "A_b", "0", "null", "a.b/c/d", "\u{202e}rtl"];
 
 fn mutate_node(node: &mut Value, other: &Value, dice: &mut Dice) {
     match dice.below(12) {

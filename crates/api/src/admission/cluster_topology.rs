@@ -26,10 +26,21 @@ pub fn validate_cluster_topology(
     settings: &Settings,
 ) -> Verdict {
     let mut verdict = Verdict::default();
-    let unchanged = old.is_some_and(|old| same_levels(topology, old));
-    if topology.metadata.deletion_timestamp.is_some() || unchanged {
+    if old.is_some_and(|old| same_levels(topology, old)) {
         return verdict;
     }
+    // One that is being deleted waits for those who use it: the lock holds for it too, and nothing else does.
+    if topology.metadata.deletion_timestamp.is_none() {
+        check_topology(topology, by_operator, settings, &mut verdict);
+    }
+    if let Some(old) = old.filter(|_| !by_operator) {
+        check_lock(topology, old, view, &mut verdict.errors);
+    }
+    verdict
+}
+
+/// Rules about the topology itself.
+fn check_topology(topology: &ClusterTopology, by_operator: bool, settings: &Settings, verdict: &mut Verdict) {
     form::cluster_scoped_name(&topology.metadata, &mut verdict.errors);
     let name = topology.metadata.name.as_deref().unwrap_or_default();
     let is_default = name == DEFAULT_TOPOLOGY;
@@ -42,11 +53,7 @@ pub fn validate_cluster_topology(
         verdict.errors.push(FieldError::forbidden(&Path::new("metadata.name"), message));
     }
     let path = Path::new("spec.levels");
-    check_levels(&topology.spec.levels, &path, &mut verdict);
-    if let Some(old) = old.filter(|_| !by_operator) {
-        check_lock(topology, old, view, &mut verdict.errors);
-    }
-    verdict
+    check_levels(&topology.spec.levels, &path, verdict);
 }
 
 fn same_levels(a: &ClusterTopology, b: &ClusterTopology) -> bool {

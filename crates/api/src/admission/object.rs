@@ -88,6 +88,11 @@ pub struct Decoded<T> {
 }
 
 impl<T> Decoded<T> {
+    /// The object, if it is whole: nothing had to be cut out of it.
+    pub fn whole(self) -> Option<T> {
+        self.object.filter(|_| self.form.cut.is_empty())
+    }
+
     /// What is wrong with the form, together with what the rules say of the object. A fault that both found is told in
     /// the rules' words; a rule that only missed what the form had to cut out is not heard.
     pub fn judged(self, rules: Verdict) -> Verdict {
@@ -98,17 +103,29 @@ impl<T> Decoded<T> {
             |form: &FieldError| errors.iter().any(|error| error.field == form.field && error.type_ == form.type_);
         let mut all: Vec<FieldError> = self.form.errors.into_iter().filter(|form| !repeated(form)).collect();
         all.extend(errors);
+        // An oddity of an object that lacks a value may be an oddity of what stands in for it.
+        let odd = |warning: &String| self.form.cut.iter().any(|cut| parent(&cut.path) == parent(place_of(warning)));
+        let warnings = warnings.into_iter().filter(|warning| !odd(warning)).collect();
         Verdict { errors: all, warnings }
     }
+}
+
+/// The path of the object or list around a field.
+fn parent(path: &str) -> Option<&str> {
+    path.rfind(['.', '[']).map(|end| &path[..end])
+}
+
+/// The path that a warning begins with.
+fn place_of(warning: &str) -> &str {
+    warning.split(": ").next().unwrap_or_default()
 }
 
 /// Whether a fault is only what follows from a value's having been cut out: it is about that value, or about the object
 /// that lacks just this, or it compares a number with one that is not there.
 fn follows_from(error: &FieldError, cut: &Cut) -> bool {
-    let parent = |path: &str| path.rfind(['.', '[']).map(|end| path[..end].to_owned());
     let within = error.field.strip_prefix(&cut.path);
     within.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-        || parent(&cut.path).as_deref() == Some(&error.field)
+        || parent(&cut.path) == Some(&error.field)
         || (cut.is_number && error.value.is_number() && parent(&cut.path) == parent(&error.field))
 }
 

@@ -14,7 +14,6 @@ mod topology;
 pub use defaults::default_pod_clique_set;
 
 use super::{ClusterView, Verdict};
-use crate::field::FieldError;
 use crate::kinds::PodCliqueSet;
 use crate::settings::Settings;
 
@@ -55,17 +54,5 @@ pub fn validate_pod_clique_set(
         }
     }
     label::check(set, old, &mut verdict.errors);
-    dedup(&mut verdict.errors);
     verdict
-}
-
-/// Two rules may find the same fault; once is enough.
-fn dedup(errors: &mut Vec<FieldError>) {
-    let mut kept: Vec<FieldError> = Vec::with_capacity(errors.len());
-    for error in errors.drain(..) {
-        if !kept.contains(&error) {
-            kept.push(error);
-        }
-    }
-    *errors = kept;
 }

@@ -108,7 +108,7 @@ pub enum StartupType {
 #[serde(rename_all = "camelCase")]
 pub struct PodCliqueSetTemplate {
     /// The cliques: groups of pods of one role each.
-    #[schemars(length(min = 1), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
+    #[schemars(length(min = 1, max = 256), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub cliques: Vec<CliqueTemplate>,
     /// When the cliques of a replica start. All pods are placed together in any case. Immutable.
     #[serde(default)]
@@ -129,13 +129,15 @@ pub struct PodCliqueSetTemplate {
     /// How long a gang may be broken before it is taken down and placed anew, as a duration such as `4h`. Defaults
     /// to `4h`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(regex(pattern = r"^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"))]
+    #[schemars(regex(pattern = r"^\+?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$"))]
     pub termination_delay: Option<String>,
     /// Groups of cliques that are scaled together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 256), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub pod_clique_scaling_groups: Vec<ScalingGroupTemplate>,
     /// Claim templates that `resourceSharing` may refer to. Immutable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub resource_claim_templates: Vec<ResourceClaimTemplate>,
     /// Claims that pods of a replica share. Immutable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -166,7 +168,7 @@ impl Default for HeadlessServiceConfig {
 #[serde(rename_all = "camelCase")]
 pub struct CliqueTemplate {
     /// Name of the clique, a DNS label, unique in the set.
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(length(min = 1, max = 63), regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))]
     pub name: String,
     /// Labels for the PodCliques and their pods.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -190,10 +192,10 @@ pub struct CliqueTemplate {
 #[serde(rename_all = "camelCase")]
 pub struct ScalingGroupTemplate {
     /// Name of the group, a DNS label, unique in the set.
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(length(min = 1, max = 63), regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))]
     pub name: String,
     /// Names of the cliques in the group; a clique is in one group at most. Immutable.
-    #[schemars(length(min = 1))]
+    #[schemars(length(min = 1, max = 256), extend("x-kubernetes-list-type" = "set"))]
     pub clique_names: Vec<String>,
     /// Annotations for the PodCliqueScalingGroups.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -18,6 +18,11 @@ impl PodSpec {
         self.0.get(field).and_then(Value::as_str).filter(|text| !text.is_empty())
     }
 
+    /// The account the user named, if any, by either of Kubernetes' two fields.
+    pub fn service_account(&self) -> Option<&str> {
+        self.str("serviceAccountName").or_else(|| self.str("serviceAccount"))
+    }
+
     /// The scheduler the user asked for, if any.
     pub fn scheduler_name(&self) -> Option<&str> {
         self.str("schedulerName")

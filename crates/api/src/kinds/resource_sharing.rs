@@ -38,9 +38,9 @@ pub enum SharingScope {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceSharing {
-    /// Name of an entry of `resourceClaimTemplates`, or of a ResourceClaimTemplate object.
+    /// Name of an entry of `resourceClaimTemplates`.
     pub name: String,
-    /// Namespace of the ResourceClaimTemplate object; empty for a template of this set.
+    /// Accepted for Grove's sake; must be empty, since the templates are those of this set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// Whether all replicas share one claim or each replica has its own.

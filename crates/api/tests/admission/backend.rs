@@ -26,6 +26,9 @@ fn d20_required_is_refused_where_it_cannot_be_enforced() {
     on("default-scheduler", &[]).gives(&[]);
     on("default-scheduler", &[rack]).gives(&[&cannot("topologyConstraint.packDomain")]);
     on("default-scheduler", &["topologyConstraint: {pack: {required: rack, preferred: host}}"])
+        .warns(&[
+            "spec.template.topologyConstraint.pack.preferred: scheduler \"default-scheduler\" knows no topology, …",
+        ])
         .gives(&[&cannot("topologyConstraint.pack.required")]);
     on(
         "default-scheduler",
@@ -38,8 +41,22 @@ fn d20_required_is_refused_where_it_cannot_be_enforced() {
         &cannot("podCliqueScalingGroups[0].topologyConstraint.packDomain"),
         &cannot("cliques[1].topologyConstraint.packDomain"),
     ]);
-    // A preference may go unmet.
-    on("default-scheduler", &["topologyConstraint: {pack: {preferred: rack}}"]).gives(&[]);
+    // A preference may go unmet, which is said.
+    let ignored = "spec.template.topologyConstraint.pack.preferred: scheduler \"default-scheduler\" knows no topology, the \
+                   preference is ignored";
+    on("default-scheduler", &["topologyConstraint: {pack: {preferred: rack}}"]).warns(&[ignored]).gives(&[]);
+}
+
+/// A set that was stored so, before the default profile changed, can still be scaled.
+#[test]
+fn d20_is_held_against_what_an_update_adds() {
+    let kube = ["scheduler.profiles: [{name: default-scheduler}]"];
+    let rack = "topologyConstraint: {packDomain: rack}";
+    set(&[rack, "spec.replicas: 2"]).old(&[rack]).config(&kube).gives(&[]);
+    set(&[rack]).old(&[]).config(&kube).gives(&[
+        &cannot("topologyConstraint.packDomain"),
+        "spec.template.topologyConstraint: Forbidden: PodCliqueSet topology constraint cannot be added after creation",
+    ]);
 }
 
 #[test]

@@ -54,6 +54,28 @@ fn grove4_1_unknown_domain_hides_no_other_fault() {
         ]);
 }
 
+fn unknown(i: usize, domain: &str) -> String {
+    format!("spec.levels[{i}].domain: Unsupported value: \"{domain}\": {SUPPORTED_DOMAINS}")
+}
+
+/// What stands in for an unknown domain is not held against its neighbours.
+#[test]
+fn d47_unknown_domain_is_no_duplicate() {
+    for other in DOMAINS.into_iter().filter(|other| *other != "host") {
+        topology(&[&format!("spec.levels: [{{domain: shelf, key: a}}, {{domain: {other}, key: b}}]")])
+            .gives(&[&unknown(0, "shelf")]);
+    }
+    topology(&["spec.levels: [{domain: shelf, key: a}, {domain: ledge, key: b}]"])
+        .gives(&[&unknown(0, "shelf"), &unknown(1, "ledge")]);
+}
+
+/// Nor does it earn a warning about a level that nobody wrote.
+#[test]
+fn d47_unknown_domain_earns_no_warning() {
+    topology(&["spec.levels[2].domain: Host"]).gives(&[&unknown(2, "Host")]);
+    topology(&["-spec.levels[2].domain"]).gives(&["spec.levels[2].domain: Required value"]);
+}
+
 #[test]
 fn s000_levels_domain_and_key_unique() {
     topology(&["spec.levels[3]: {domain: numa, key: example.com/numa}"]).gives(&[]);

@@ -164,6 +164,18 @@ fn d46_gang_has_at_most_5000_pods() {
     ]);
 }
 
+/// "its PodGang has to stay under 1 MiB": many small PodCliques with constraints take more room than their pods.
+#[test]
+fn d46_gang_fits_in_its_object() {
+    let small = ["cliques[2].spec.replicas: 1", "podCliqueScalingGroups[0].replicas: 2400"];
+    let large = [&small[..], &["podCliqueScalingGroups[0].minAvailable: 2400"]].concat();
+    set(&large).gives(&[]);
+    let constrained = [&large[..], &["topologyConstraint: {packDomain: zone}"]].concat();
+    set(&constrained).gives(&["spec.template.cliques: Too many: … its PodGang would have about … bytes of 1048576; …"]);
+    // Replicas above the minimum are gangs of their own.
+    set(&[&small[..], &["topologyConstraint: {packDomain: zone}"]].concat()).gives(&[]);
+}
+
 #[test]
 fn d46_set_has_at_most_100000_pods() {
     // Two routers and two groups of five: twelve pods in each replica.

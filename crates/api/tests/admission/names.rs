@@ -131,3 +131,21 @@ fn d46_two_resource_claims_with_one_name() {
     set(&[&templates("gpu", "nic"), &of_set("nic"), of_clique]).gives(&[]);
     set(&[&templates("gpu", "router-all-gpu"), &of_set("router-all-gpu"), of_clique]).gives(&["… Duplicate value: …"]);
 }
+
+/// The same template on a scaling group and a clique that are called alike: the names are equal only if the scopes are.
+#[test]
+fn d46_two_owners_of_resource_claims_with_one_name() {
+    let template = "resourceClaimTemplates: [{name: gpu, templateSpec: {spec: {devices: {requests: [{name: r}]}}}}]";
+    let share = |place: &str, scope: &str| format!("{place}.resourceSharing: [{{name: gpu, scope: {scope}}}]");
+    let check = |name: &str, group: &str, clique_scope: &str, errors: &[&str]| {
+        let (group, own) = (share("podCliqueScalingGroups[0]", group), share("cliques[3]", clique_scope));
+        set(&[template, &clique(name), &group, &own]).gives(errors);
+    };
+    let alike = "spec.template.podCliqueScalingGroups[0].name: Duplicate value: \"workers\": claims of scaling group \
+                 'workers' and clique 'workers' would have the same names";
+    check("workers", "AllReplicas", "AllReplicas", &[alike]);
+    check("workers", "PerReplica", "PerReplica", &[alike]);
+    check("workers", "AllReplicas", "PerReplica", &[]);
+    check("workers", "PerReplica", "AllReplicas", &[]);
+    check("extra", "AllReplicas", "AllReplicas", &[]);
+}

@@ -104,7 +104,10 @@ fn grove1_1_containers_of_a_pod() {
     pod(&["containers: [{name: main}]"])
         .warns(&[&format!("{POD}.containers[0].image: no image; its pods cannot be created")])
         .gives(&[]);
-    // The operator's own init container.
+    // The operator's own volume and init container.
+    pod(&["volumes: [{name: data}]"]).gives(&[]);
+    pod(&["volumes: [{name: trellis-wait-token}]"])
+        .gives(&[&format!("{POD}.volumes[0].name: Forbidden: \"trellis-wait-token\" is the name of …")]);
     pod(&["initContainers: [{name: trellis-wait, image: b}]"])
         .gives(&[&format!("{POD}.initContainers[0].name: Forbidden: \"trellis-wait\" is the name of …")]);
 }

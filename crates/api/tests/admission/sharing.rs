@@ -19,6 +19,12 @@ fn grove4_3_claim_templates() {
     check("", &[]);
     check(&GPU.replace("name: gpu,", "name: '',"), &[&format!("{at}[0].name: Required value: field cannot be empty")]);
     check(&[GPU, GPU].join(", "), &[&format!("{at}[1].name: Duplicate value: \"gpu\"")]);
+    check(
+        &GPU.replace("name: gpu,", "name: a_b,"),
+        &[&format!(
+            "{at}[0].name: Invalid value: \"a_b\": invalid ResourceClaimTemplate name, must be a valid DNS label: …"
+        )],
+    );
     let requests = format!(
         "{at}[0].templateSpec.spec.devices.requests: Required value: at least one device request must be defined"
     );

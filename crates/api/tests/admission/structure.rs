@@ -91,6 +91,10 @@ fn grove4_3_clique_names_and_roles_unique() {
 #[test]
 fn grove4_3_clique_labels_and_annotations_are_standard() {
     set(&["cliques[0].labels: {tier: front}", "cliques[0].annotations: {note: any text at all}"]).gives(&[]);
+    // Ours to set.
+    set(&["cliques[0].labels: {grove.io/podgang: x}"])
+        .warns(&["spec.template.cliques[0].labels[grove.io/podgang]: the label is set by the operator, the value here is ignored"])
+        .gives(&[]);
     set(&["cliques[0].labels: {tier: a b}"])
         .gives(&["spec.template.cliques[0].labels[tier]: Invalid value: \"a b\": must be a valid label value: …"]);
     set(&["cliques[0].labels: {-: x}"])

@@ -53,7 +53,9 @@ fn check_counts(counts: &Counts<'_>, path: &Path, errors: &mut Vec<FieldError>) 
         errors.push(FieldError::required(&min_path, "field is required"));
         return;
     };
-    if min <= 0 {
+    if min <= 0 && counts.min_available == counts.replicas {
+        // It follows the replicas, which are told already.
+    } else if min <= 0 {
         errors.push(FieldError::invalid(&min_path, min, "must be greater than 0"));
     } else if min > replicas && replicas > 0 {
         errors.push(FieldError::invalid(&min_path, min, "minAvailable must not be greater than replicas"));

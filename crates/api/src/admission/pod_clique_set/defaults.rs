@@ -11,9 +11,6 @@ const GRACE_PERIOD_SECONDS: i64 = 30;
 ///
 /// On an update, an omitted `minAvailable` keeps its old value: it is immutable, so nothing else could be meant.
 pub fn default_pod_clique_set(set: &mut PodCliqueSet, old: Option<&PodCliqueSet>, settings: &Settings) -> Vec<String> {
-    if set.metadata.deletion_timestamp.is_some() {
-        return Vec::new();
-    }
     if set.metadata.namespace.as_deref().unwrap_or_default().is_empty() {
         set.metadata.namespace = Some("default".to_owned());
     }

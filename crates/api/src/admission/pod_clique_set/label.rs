@@ -3,6 +3,7 @@
 use crate::constraint;
 use crate::field::{FieldError, Path};
 use crate::kinds::PodCliqueSet;
+use crate::names::LABEL_VALUE_MAX;
 use crate::names::label::TOPOLOGY_NAME;
 use crate::settings::Settings;
 
@@ -19,10 +20,12 @@ fn changed_by_request(label: &str, old: Option<&PodCliqueSet>) -> bool {
 /// rewritten when a name change left it stale. A label that this update changed to something else stays, to be
 /// refused.
 pub fn default(set: &mut PodCliqueSet, old: Option<&PodCliqueSet>, settings: &Settings) -> Vec<String> {
-    if !settings.topology_enabled {
+    if !settings.topology_enabled || set.metadata.deletion_timestamp.is_some() {
         return Vec::new();
     }
-    let Some(resolved) = constraint::resolved_name(set).map(str::to_owned) else {
+    // A name that fits no label is refused where it is written.
+    let fits = |name: &&str| name.len() <= LABEL_VALUE_MAX;
+    let Some(resolved) = constraint::resolved_name(set).filter(fits).map(str::to_owned) else {
         return Vec::new();
     };
     let mut warnings = Vec::new();

@@ -1,12 +1,15 @@
 //! Rules about the pod specs.
 
 use super::super::Verdict;
+use crate::constraint::group_of;
 use crate::field::{FieldError, Path};
 use crate::kinds::{CliqueTemplate, PodCliqueSet, PodSpec};
 use crate::names;
 use crate::settings::Settings;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
+
+const RESTART_POLICIES: [&str; 3] = ["Always", "OnFailure", "Never"];
 
 /// Fields that would take placement out of our hands.
 const NOT_ALLOWED: [&str; 2] = ["topologySpreadConstraints", "nodeName"];
@@ -21,6 +24,7 @@ pub fn check(set: &PodCliqueSet, old: Option<&PodCliqueSet>, settings: &Settings
         containers(&clique.spec.pod_spec, &path, verdict);
         reserved_volume(&clique.spec.pod_spec, &path, &mut verdict.errors);
         oddities(set, &clique.spec.pod_spec, &path, verdict);
+        environment_oddities(set, clique, &path, verdict);
         scheduler(set, clique, settings, &path, &mut verdict.errors);
     }
 }
@@ -136,14 +140,35 @@ fn env(container: &Map<String, Value>, path: &Path, verdict: &mut Verdict) {
             verdict.errors.push(FieldError::invalid(&path, name, message));
         } else if !seen.insert(name) {
             verdict.errors.push(FieldError::duplicate(&path, name));
-        } else if names::env::ALL.contains(&name) {
-            verdict.warnings.push(format!("{path}: {name} is set by the operator, the value here is ignored"));
+        }
+    }
+}
+
+/// Variables that the operator sets itself.
+fn environment_oddities(set: &PodCliqueSet, clique: &CliqueTemplate, path: &Path, verdict: &mut Verdict) {
+    let in_group = group_of(set, &clique.name).is_some();
+    let ours = |name: &str| names::env::ALL.contains(&name) && (in_group || !names::env::OF_GROUPS.contains(&name));
+    for list in ["initContainers", "containers"] {
+        for (i, container) in clique.spec.pod_spec.objects(list) {
+            let variables = container.get("env").and_then(Value::as_array).into_iter().flatten().enumerate();
+            for (j, name) in variables.filter_map(|(j, variable)| Some((j, variable.get("name")?.as_str()?))) {
+                if ours(name) {
+                    let path = path.child(list).index(i).child("env").index(j).child("name");
+                    verdict.warnings.push(format!("{path}: {name} is set by the operator, the value here is ignored"));
+                }
+            }
         }
     }
 }
 
 fn oddities(set: &PodCliqueSet, pod: &PodSpec, path: &Path, verdict: &mut Verdict) {
-    if let Some(policy) = pod.str("restartPolicy").filter(|policy| *policy != "Always") {
+    for field in ["hostname", "subdomain"].into_iter().filter(|field| pod.str(field).is_some()) {
+        verdict.warnings.push(format!("{}: set by the operator, the value here is ignored", path.child(field)));
+    }
+    let policy = pod.str("restartPolicy").filter(|policy| *policy != "Always");
+    if let Some(policy) = policy.filter(|policy| !RESTART_POLICIES.contains(policy)) {
+        verdict.errors.push(FieldError::not_supported(&path.child("restartPolicy"), policy, &RESTART_POLICIES));
+    } else if let Some(policy) = policy {
         verdict.warnings.push(format!(
             "{}: with {policy:?} a pod that has finished is not made anew, and a gang whose pods have all succeeded is done",
             path.child("restartPolicy")

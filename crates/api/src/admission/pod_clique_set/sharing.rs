@@ -70,7 +70,8 @@ fn collisions(set: &PodCliqueSet, errors: &mut Vec<FieldError>) {
     for (i, group) in template.pod_clique_scaling_groups.iter().enumerate() {
         let is_called_alike = |clique: &CliqueTemplate| Pattern::Text(&group.name).collides(Pattern::of(set, clique));
         let shares_alike = |clique: &CliqueTemplate| {
-            clique.resource_sharing.iter().any(|own| group.resource_sharing.iter().any(|entry| entry.name == own.name))
+            let same = |a: &ResourceSharing, b: &ResourceSharing| (&a.name, a.scope) == (&b.name, b.scope);
+            clique.resource_sharing.iter().any(|own| group.resource_sharing.iter().any(|entry| same(entry, own)))
         };
         let other = template.cliques.iter().find(|clique| shares_alike(clique) && is_called_alike(clique));
         if let Some(clique) = other {

@@ -4,7 +4,7 @@ use super::super::{ClusterView, Verdict};
 use crate::constraint::{self, Holder, Pack, Place, places};
 use crate::field::{FieldError, Path};
 use crate::kinds::{ClusterTopology, PodCliqueSet};
-use crate::names::{label, profile};
+use crate::names::{LABEL_VALUE_MAX, label, profile};
 use crate::settings::Settings;
 use crate::{Domain, kinds::TopologyConstraint};
 
@@ -21,6 +21,9 @@ pub fn check_shape(set: &PodCliqueSet, verdict: &mut Verdict) {
         }
     }
     one_name(set, &mut verdict.errors);
+    for (path, name) in constraint::written_names(set).into_iter().filter(|(_, name)| name.len() > LABEL_VALUE_MAX) {
+        verdict.errors.push(FieldError::too_long(&path, name, LABEL_VALUE_MAX));
+    }
     let unconstrained = places.iter().all(|place| place.written.is_none());
     if let (true, Some(name)) = (unconstrained, set.spec.template.cluster_topology_name.as_deref())
         && !name.is_empty()
@@ -80,39 +83,40 @@ fn called(holder: Holder<'_>) -> String {
 /// A child asks for the same level as its parent or a narrower one: required against required, preferred against
 /// preferred. Faults stand at the parent.
 fn nesting(set: &PodCliqueSet, places: &[Place<'_>], errors: &mut Vec<FieldError>) {
-    for parent in places {
-        for child in places.iter().filter(|child| is_child(set, parent.holder, child.holder)) {
-            let fault = |what: &str, wide: Domain, narrow: Domain| {
-                format!(
-                    "{} {what} '{narrow}' is narrower than {} {what} '{wide}'",
-                    called(parent.holder),
-                    called(child.holder)
-                )
-            };
-            let (above, below) = (parent.pack(), child.pack());
-            if let (Some(narrow), Some(wide)) = (above.required, below.required)
-                && narrow.narrower_than(wide)
-            {
-                let message = fault("topology constraint domain", wide, narrow);
-                errors.push(FieldError::invalid(&parent.path, narrow.as_str(), message));
-            }
-            if let (Some(narrow), Some(wide)) = (above.preferred, below.preferred)
-                && narrow.narrower_than(wide)
-            {
-                let message = fault("preferred topology domain", wide, narrow);
-                errors.push(FieldError::invalid(&parent.preferred_path(), narrow.as_str(), message));
-            }
+    let Some((of_set, below)) = places.split_first() else { return };
+    for child in below {
+        nested_in(of_set, child, errors);
+    }
+    let group_of_clique = |place: &Place<'_>| match place.holder {
+        Holder::Clique(name) => constraint::group_of(set, name).map(|(_, group)| group.name.clone()),
+        _ => None,
+    };
+    let groups: Vec<Option<String>> = below.iter().map(group_of_clique).collect();
+    for parent in below {
+        let Holder::Group(name) = parent.holder else { continue };
+        for (child, _) in below.iter().zip(&groups).filter(|(_, group)| group.as_deref() == Some(name)) {
+            nested_in(parent, child, errors);
         }
     }
 }
 
-fn is_child(set: &PodCliqueSet, parent: Holder<'_>, child: Holder<'_>) -> bool {
-    match (parent, child) {
-        (Holder::Set, Holder::Group(_) | Holder::Clique(_)) => true,
-        (Holder::Group(group), Holder::Clique(clique)) => {
-            constraint::group_of(set, clique).is_some_and(|(_, found)| found.name == group)
-        }
-        _ => false,
+fn nested_in(parent: &Place<'_>, child: &Place<'_>, errors: &mut Vec<FieldError>) {
+    let fault = |what: &str, wide: Domain, narrow: Domain| {
+        let (parent, child) = (called(parent.holder), called(child.holder));
+        format!("{parent} {what} '{narrow}' is narrower than {child} {what} '{wide}'")
+    };
+    let (above, below) = (parent.pack(), child.pack());
+    if let (Some(narrow), Some(wide)) = (above.required, below.required)
+        && narrow.narrower_than(wide)
+    {
+        let message = fault("topology constraint domain", wide, narrow);
+        errors.push(FieldError::invalid(&parent.path, narrow.as_str(), message));
+    }
+    if let (Some(narrow), Some(wide)) = (above.preferred, below.preferred)
+        && narrow.narrower_than(wide)
+    {
+        let message = fault("preferred topology domain", wide, narrow);
+        errors.push(FieldError::invalid(&parent.preferred_path(), narrow.as_str(), message));
     }
 }
 
@@ -137,6 +141,14 @@ pub fn check_backend(set: &PodCliqueSet, old: Option<&PodCliqueSet>, settings: &
                 );
                 verdict.errors.push(FieldError::forbidden(&place.required_path(), message));
             }
+        }
+    }
+    if profile == profile::DEFAULT_SCHEDULER {
+        for place in places(set).iter().filter(|place| place.pack().preferred.is_some()) {
+            let path = place.preferred_path();
+            verdict
+                .warnings
+                .push(format!("{path}: scheduler {profile:?} knows no topology, the preference is ignored"));
         }
     }
     if profile == profile::KAI {
@@ -211,10 +223,12 @@ pub fn check_cluster(
     }
 }
 
+/// The same topology in the other spelling, or the default one by its name, is no change.
 fn name_while_off(set: &PodCliqueSet, old: Option<&PodCliqueSet>, settings: &Settings, errors: &mut Vec<FieldError>) {
     let name = |set: &PodCliqueSet| set.spec.template.cluster_topology_name.clone().filter(|name| !name.is_empty());
+    let old_name = |old: &PodCliqueSet| constraint::resolved_name(old).map(str::to_owned).or_else(|| name(old));
     if let (false, Some(written)) = (settings.topology_enabled, name(set))
-        && old.and_then(name).as_ref() != Some(&written)
+        && old.and_then(old_name).as_ref() != Some(&written)
     {
         errors.push(FieldError::invalid(&Path::new(NAME_PATH), written, TOPOLOGY_OFF));
     }
