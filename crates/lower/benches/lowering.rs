@@ -8,7 +8,7 @@ use trellis_api::admission::object::{Kind, decode};
 use trellis_api::admission::{ClusterView, Verdict, default_pod_clique_set, validate_pod_clique_set};
 use trellis_api::kinds::{ClusterTopology, PodCliqueSet};
 use trellis_api::settings::Settings;
-use trellis_lower::{LiveReplicas, Surroundings, lower};
+use trellis_lower::{LiveReplicas, Pod, Surroundings, lower};
 
 /// A clique of four pods as people write them.
 fn clique(name: &str) -> Value {
@@ -90,6 +90,11 @@ fn benches(criterion: &mut Criterion) {
     // One at a time, and dropped outside of the measurement: what is made is large.
     criterion.bench_function("lower/500x2x4", |bencher| {
         bencher.iter_batched(|| (), |()| lower(black_box(&admitted), &around), BatchSize::PerIteration);
+    });
+    // The same with every pod put together as an object, which is what sending them all costs before the network.
+    criterion.bench_function("lower/500x2x4+objects", |bencher| {
+        let objects = || lower(black_box(&admitted), &around).pods.iter().map(Pod::object).collect::<Vec<_>>();
+        bencher.iter_batched(|| (), |()| objects(), BatchSize::PerIteration);
     });
     criterion.bench_function("validate/one", |bencher| {
         let read = |value| {

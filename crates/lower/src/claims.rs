@@ -10,6 +10,7 @@ use trellis_api::kinds::{PodCliqueSet, ResourceClaimTemplate, ResourceSharing, S
 use trellis_api::names::{self, component};
 
 /// A claim that the pods of an instance share, or that each of them has.
+#[derive(Debug)]
 pub struct PodClaim {
     /// Name of the template in the set.
     template: String,
@@ -18,6 +19,7 @@ pub struct PodClaim {
     replica: Replica,
 }
 
+#[derive(Debug)]
 enum Replica {
     /// One claim for all replicas of the owner.
     All,

@@ -19,7 +19,7 @@ mod topology;
 pub use expand::{GroupReplica, Instance, LiveReplicas, by_gang, expand};
 pub use gangs::{PodNames, pod_gang};
 pub use hash::{generation_hash, pod_template_hash};
-pub use pods::PodMaker;
+pub use pods::{Pod, PodMaker};
 pub use startup::Parent;
 pub use topology::{Drift, DriftState, Translation};
 
@@ -66,7 +66,7 @@ pub struct Lowered {
     /// The gangs, with references to all their pods.
     pub gangs: Vec<PodGang>,
     /// The pods, as they are created.
-    pub pods: Vec<DynamicObject>,
+    pub pods: Vec<Pod>,
     /// KAI's form of the gangs, where KAI serves the set.
     pub kai_pod_groups: Vec<KaiPodGroup>,
     /// What could not be translated, and why.

@@ -5,8 +5,10 @@ use crate::startup::Parent;
 use crate::{claims, name, namespace, scheduler};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube_core::{DynamicObject, Resource as _, TypeMeta};
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use trellis_api::kinds::{PodClique, PodCliqueSet};
 use trellis_api::names::{self, annotation, env, label, profile};
 use trellis_api::settings::Settings;
@@ -15,11 +17,55 @@ use trellis_api::settings::Settings;
 const TOKEN_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /// Makes the pods of one PodClique.
-pub struct PodMaker {
+#[derive(Clone, Debug)]
+pub struct PodMaker(Arc<Common>);
+
+/// What all pods of a PodClique have in common.
+#[derive(Debug)]
+struct Common {
     metadata: ObjectMeta,
     spec: Map<String, Value>,
     clique: String,
     claims: Vec<claims::PodClaim>,
+}
+
+/// A pod to be made. A set has thousands of them that differ in name and index, so the object is put together when it is
+/// asked for.
+#[derive(Clone, Debug)]
+pub struct Pod {
+    maker: PodMaker,
+    index: usize,
+    name: String,
+}
+
+impl Pod {
+    /// Name of the pod.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The pod as it is created.
+    pub fn object(&self) -> DynamicObject {
+        let common = &self.maker.0;
+        let mut metadata = common.metadata.clone();
+        metadata.name = Some(self.name.clone());
+        metadata.labels.get_or_insert_default().insert(label::POD_INDEX.to_owned(), self.index.to_string());
+        let mut spec = common.spec.clone();
+        spec.insert("hostname".to_owned(), names::pod(&common.clique, self.index).into());
+        claims::add_to_pod(&common.claims, self.index, &mut spec);
+        DynamicObject {
+            types: Some(TypeMeta { api_version: "v1".to_owned(), kind: "Pod".to_owned() }),
+            metadata,
+            // Not by `json!`, which would copy the spec once more.
+            data: Value::Object(Map::from_iter([("spec".to_owned(), Value::Object(spec))])),
+        }
+    }
+}
+
+impl Serialize for Pod {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.object().serialize(serializer)
+    }
 }
 
 impl PodMaker {
@@ -50,7 +96,7 @@ impl PodMaker {
             owner_references: owner,
             ..ObjectMeta::default()
         };
-        let mut spec = clique.spec.pod_spec.0.clone();
+        let mut spec = (*clique.spec.pod_spec.0).clone();
         add_environment(&environment(set, instance), &mut spec);
         if !parents.is_empty() {
             let account = clique.spec.pod_spec.service_account().unwrap_or_else(|| name(set));
@@ -65,22 +111,13 @@ impl PodMaker {
         {
             spec.insert("priorityClassName".to_owned(), class.into());
         }
-        Self { metadata, spec, clique: instance.name.clone(), claims: claims::of_instance(set, instance) }
+        let claims = claims::of_instance(set, instance);
+        Self(Arc::new(Common { metadata, spec, clique: instance.name.clone(), claims }))
     }
 
     /// The pod of index `k`, under a name that the caller chooses.
-    pub fn pod(&self, k: usize, name: String) -> DynamicObject {
-        let mut metadata = self.metadata.clone();
-        metadata.name = Some(name);
-        metadata.labels.get_or_insert_default().insert(label::POD_INDEX.to_owned(), k.to_string());
-        let mut spec = self.spec.clone();
-        spec.insert("hostname".to_owned(), names::pod(&self.clique, k).into());
-        claims::add_to_pod(&self.claims, k, &mut spec);
-        DynamicObject {
-            types: Some(TypeMeta { api_version: "v1".to_owned(), kind: "Pod".to_owned() }),
-            metadata,
-            data: json!({ "spec": spec }),
-        }
+    pub fn pod(&self, k: usize, name: String) -> Pod {
+        Pod { maker: self.clone(), index: k, name }
     }
 }
 

@@ -5,12 +5,13 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// A `core/v1` PodSpec, kept as written: fields that this version of Trellis does not know survive, and the hash of
-/// a template depends on nothing but what the user wrote.
+/// a template depends on nothing but what the user wrote. Copies share it: a set has many cliques made of one template.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct PodSpec(pub Map<String, Value>);
+pub struct PodSpec(pub Arc<Map<String, Value>>);
 
 impl PodSpec {
     /// The string in a top-level field, unless it is missing or empty.
@@ -39,7 +40,7 @@ impl PodSpec {
     pub fn typed(&self, unknown: &mut dyn FnMut(String)) -> Result<core::PodSpec, (String, String)> {
         let mut ignored = |path: serde_ignored::Path<'_>| unknown(path.to_string());
         let mut track = serde_path_to_error::Track::new();
-        let tracked = serde_path_to_error::Deserializer::new(&self.0, &mut track);
+        let tracked = serde_path_to_error::Deserializer::new(&*self.0, &mut track);
         serde_ignored::deserialize(tracked, &mut ignored)
             .map_err(|error: serde_json::Error| (track.path().to_string(), error.to_string()))
     }

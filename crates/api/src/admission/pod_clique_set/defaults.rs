@@ -3,6 +3,7 @@
 use super::label;
 use crate::kinds::{HeadlessServiceConfig, PodCliqueSet, UpdateStrategy};
 use crate::settings::Settings;
+use std::sync::Arc;
 
 const TERMINATION_DELAY: &str = "4h";
 const GRACE_PERIOD_SECONDS: i64 = 30;
@@ -26,7 +27,7 @@ pub fn default_pod_clique_set(set: &mut PodCliqueSet, old: Option<&PodCliqueSet>
         if let Some(scaling) = &mut spec.auto_scaling_config {
             scaling.min_replicas.get_or_insert(replicas);
         }
-        let pod = &mut spec.pod_spec.0;
+        let pod = Arc::make_mut(&mut spec.pod_spec.0);
         if pod.get("restartPolicy").is_none_or(|policy| policy.is_null() || policy == "") {
             pod.insert("restartPolicy".to_owned(), "Always".into());
         }
