@@ -14,7 +14,8 @@ use trellis_api::kinds::config::OperatorConfiguration;
 use trellis_api::kinds::{ClusterTopology, PodCliqueSet};
 use trellis_api::settings::Settings;
 use trellis_lower::{LiveReplicas, Surroundings, lower};
-use trellis_testkit::sets::{Case, Dice, cases, mutate};
+use trellis_testkit::mutate::{Dice, mutate};
+use trellis_testkit::sets::{Case, cases};
 
 const MUTATED: u32 = 100_000;
 /// Objects to spoil, each of which is used many times. They are small: a fault needs few objects around it, and many

@@ -7,7 +7,8 @@ use trellis_api::admission::default_pod_clique_set;
 use trellis_api::admission::object::{Kind, decode};
 use trellis_api::kinds::PodCliqueSet;
 use trellis_api::settings::Settings;
-use trellis_testkit::sets::{Case, Dice, cases, mutate};
+use trellis_testkit::mutate::{Dice, mutate};
+use trellis_testkit::sets::{Case, cases};
 
 fn decoded(value: &Value) -> Option<PodCliqueSet> {
     decode(Kind::PodCliqueSet, value.clone()).object

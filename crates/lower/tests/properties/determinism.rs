@@ -4,7 +4,8 @@ use crate::support::{Checked, admit, check, text};
 use proptest::prelude::*;
 use serde_json::Value;
 use std::fmt::Write;
-use trellis_testkit::sets::{Case, Dice, cases};
+use trellis_testkit::mutate::Dice;
+use trellis_testkit::sets::{Case, cases};
 
 /// JSON text with the keys of all maps in an order of the dice's choosing.
 pub fn shuffled(value: &Value, dice: &mut Dice) -> String {

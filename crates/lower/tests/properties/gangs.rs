@@ -7,7 +7,8 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use trellis_api::kinds::{NamespacedName, PodGang};
 use trellis_lower::{LiveReplicas, Lowered};
-use trellis_testkit::sets::{Case, Dice, cases};
+use trellis_testkit::mutate::Dice;
+use trellis_testkit::sets::{Case, cases};
 
 #[test]
 fn gangs_share_the_pods_out() {

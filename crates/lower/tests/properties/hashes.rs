@@ -8,7 +8,8 @@ use trellis_api::admission::default_pod_clique_set;
 use trellis_api::kinds::PodCliqueSet;
 use trellis_api::settings::Settings;
 use trellis_lower::{generation_hash, pod_template_hash};
-use trellis_testkit::sets::{Case, Dice, cases, mutate};
+use trellis_testkit::mutate::{Dice, mutate};
+use trellis_testkit::sets::{Case, cases};
 
 /// As read from the API server: without our decoding, which already fills in some defaults.
 fn read(value: &Value) -> Option<PodCliqueSet> {

@@ -3,7 +3,8 @@
 use crate::support::{Checked, admit, check, text};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use trellis_testkit::sets::{Case, Dice, constrained_cases};
+use trellis_testkit::mutate::Dice;
+use trellis_testkit::sets::{Case, constrained_cases};
 
 /// The same set with the constraints and the topology's name spelled in another of the allowed ways.
 fn respelled(case: &Case, dice: &mut Dice) -> Case {

@@ -12,7 +12,8 @@ use trellis_api::admission::{
 use trellis_api::kinds::{ClusterTopology, PodCliqueSet};
 use trellis_api::settings::Settings;
 use trellis_lower::{LiveReplicas, Lowered, Surroundings, lower};
-use trellis_testkit::sets::{Case, Dice};
+use trellis_testkit::mutate::Dice;
+use trellis_testkit::sets::Case;
 
 pub type Checked = Result<(), TestCaseError>;
 

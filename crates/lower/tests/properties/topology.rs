@@ -41,10 +41,14 @@ impl Levels {
         let host = rank("host");
         let narrowest = DOMAINS[..=host].iter().copied().rfind(|domain| self.keys.contains_key(domain));
         let required = asked.required.filter(|domain| self.keys.contains_key(domain));
-        let preferred = asked.preferred.or(narrowest.filter(|_| self.automatic));
-        let narrower = |domain: &str| required.is_none_or(|required| rank(domain) > rank(required));
+        let narrower = |domain: &str, than: Option<&str>| than.is_none_or(|than| rank(domain) > rank(than));
+        // The user's own is redundant by what he wrote, the automatic one by what is left.
+        let preferred = match asked.preferred {
+            Some(own) => Some(own).filter(|own| narrower(own, asked.required)),
+            None => narrowest.filter(|automatic| self.automatic && narrower(automatic, required)),
+        };
         let key = |domain: Option<&str>| domain.and_then(|domain| self.keys.get(domain));
-        (key(required), key(preferred.filter(|domain| narrower(domain))))
+        (key(required), key(preferred))
     }
 }
 
@@ -121,13 +125,16 @@ fn gang_carries<'a>(
         .into_iter()
         .filter(|clique| Some(&clique.gang) == gang.metadata.name.as_ref())
         .collect();
-    // The whole gang: the set's, and for a scaled gang what its group says itself goes before it.
+    // The whole gang: the set's, and for a scaled gang what its group says itself goes before it, as far as it is left.
     let of_set = asked(template);
     let scaled = members.iter().find(|member| member.base_gang.is_some()).and_then(|member| member.group.as_ref());
     let group = scaled.map(|(_, group, _)| named("podCliqueScalingGroups", group)).unwrap_or_default();
     let of_group = asked(&group);
-    let whole =
-        Asked { required: of_group.required.or(of_set.required), preferred: of_group.preferred.or(of_set.preferred) };
+    let is_left = |domain: &&str| keys(Asked { required: Some(domain), preferred: None }).0.is_some();
+    let whole = Asked {
+        required: of_group.required.filter(is_left).or(of_set.required),
+        preferred: of_group.preferred.or(of_set.preferred),
+    };
     prop_assert_eq!(written(gang.spec.topology_constraint.as_ref()), keys(whole), "{:?}", gang.metadata.name);
     for member in &members {
         let carried = gang.spec.pod_groups.iter().find(|group| group.name == member.name);
