@@ -213,7 +213,8 @@ fn limits(set: &PodCliqueSet, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// What the PodGang of a base gang takes as JSON, estimated from above: each PodClique and each pod once, by name.
+/// What the PodGang of a base gang takes as JSON, roughly: each PodClique and each pod once, by name. The entries for
+/// scaling-group replicas are not counted; etcd takes half as much again, which covers them for keys of usual length.
 fn base_gang_bytes(set: &PodCliqueSet) -> i64 {
     const PER_GROUP: i64 = 60;
     const PER_CONSTRAINT: i64 = 200;
