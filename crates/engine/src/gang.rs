@@ -1,0 +1,144 @@
+//! A gang as plain data: a tree of groups with pods at the leaves.
+
+use crate::cluster::Place;
+use serde::Serialize;
+use std::sync::Arc;
+
+/// Index of a group in [`Gang::groups`]; 0 is the root.
+pub type GroupId = usize;
+
+/// Namespace and name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct GangName {
+    /// Namespace of the gang.
+    pub namespace: String,
+    /// Name of the gang.
+    pub name: String,
+}
+
+/// Pods that are placed together or not at all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Gang {
+    /// What it is called.
+    pub id: GangName,
+    /// Higher goes first.
+    pub priority: i32,
+    /// When it was created, in seconds; older goes first.
+    pub created: i64,
+    /// The gang whose domains this one must share: the base of a scaled gang. If that one is in the problem, this one
+    /// is placed after it, inside the domain that the base's root occupies at the base root's required level.
+    pub base: Option<GangName>,
+    /// Whether room is kept for it while it waits.
+    pub reserve: bool,
+    /// The groups; the root is first and parents stand before their children.
+    pub groups: Vec<Group>,
+    /// All members, bound and waiting. Finished ones are left out, and taken off the minimum of their leaf.
+    pub pods: Vec<Pod>,
+    /// Why the gang cannot be planned at all, whatever the cluster has.
+    pub unready: Option<Unready>,
+}
+
+/// A group of a gang.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Group {
+    /// Name of the group; the root has the gang's.
+    pub name: String,
+    /// The group above; none for the root alone.
+    pub parent: Option<GroupId>,
+    /// How close together its pods must and should be.
+    pub constraint: Option<Constraint>,
+    /// What it is made of, and how much of it must be placed.
+    pub members: Members,
+}
+
+/// What a group is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Members {
+    /// Other groups, of which at least `min` must be placed. A child beyond that is placed whole (all its own minima)
+    /// or not at all.
+    Groups {
+        /// Number of direct children that must be placed.
+        min: usize,
+    },
+    /// Pods, of which any `min` must be placed; bound ones count.
+    Pods {
+        /// Number of pods.
+        min: usize,
+    },
+}
+
+impl Default for Members {
+    fn default() -> Self {
+        Self::Pods { min: 0 }
+    }
+}
+
+/// How close together pods must and should be. Levels are indices into the topology's levels, 0 the widest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Constraint {
+    /// Index of the topology.
+    pub topology: usize,
+    /// The level of which all pods must share one domain.
+    pub required: Option<usize>,
+    /// The level of which the pods should use few domains.
+    pub preferred: Option<usize>,
+}
+
+/// A member of a gang.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pod {
+    /// Name of the pod.
+    pub name: String,
+    /// The leaf it belongs to.
+    pub group: GroupId,
+    /// What it asks for.
+    pub request: Arc<[i64]>,
+    /// Where it may run: index into the cluster's eligibility. Not looked at for bound pods.
+    pub eligibility: usize,
+    /// Where it runs already. Its request is charged there.
+    pub bound: Option<Place>,
+}
+
+/// Why a gang cannot be planned, whatever the cluster has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all_fields = "camelCase")]
+pub enum Unready {
+    /// A topology that is not there.
+    UnknownTopology {
+        /// The group that names it.
+        group: String,
+        /// Its name.
+        topology: String,
+    },
+    /// A level that the topology does not have.
+    UnknownLevel {
+        /// The group that names it.
+        group: String,
+        /// Name of the topology.
+        topology: String,
+        /// The level as written.
+        level: String,
+    },
+    /// Something that pods ask for and this scheduler does not do.
+    Unsupported {
+        /// What it is, in words.
+        text: String,
+    },
+}
+
+impl Gang {
+    /// The direct children of a group.
+    pub fn children(&self, group: GroupId) -> impl Iterator<Item = GroupId> {
+        (group + 1..self.groups.len()).filter(move |child| self.groups[*child].parent == Some(group))
+    }
+
+    /// A group and all groups above it, the root last.
+    pub fn ancestry(&self, group: GroupId) -> impl Iterator<Item = GroupId> {
+        std::iter::successors(Some(group), |group| self.groups[*group].parent)
+    }
+
+    /// The members of a leaf, bound and waiting, in their order.
+    pub fn pods_of(&self, leaf: GroupId) -> impl Iterator<Item = (usize, &Pod)> {
+        self.pods.iter().enumerate().filter(move |(_, pod)| pod.group == leaf)
+    }
+}

@@ -1,0 +1,16 @@
+//! The placement engine: a cluster and gangs in, a placement or a proof that there is none out.
+//!
+//! Pure: no clock, no randomness, no Kubernetes types. The same input gives the same plan, byte for byte. Budgets are
+//! counted in steps, never in time. How the search works and why it misses nothing is told in `docs/placement.md`.
+
+pub mod cluster;
+pub mod explain;
+pub mod gang;
+pub mod plan;
+pub mod proof;
+
+pub use cluster::{Cluster, Eligibility, Level, Node, NodeId, Occupant, Place, Topology, Zone};
+pub use explain::{Change, DomainReport, EmptyCluster, Explanation, Holder, Largest, Relaxation};
+pub use gang::{Constraint, Gang, GangName, Group, GroupId, Members, Pod, Unready};
+pub use plan::{Decision, Options, Outcome, Plan, explain, plan};
+pub use proof::{Branch, Claim, DomainId, Proof};
