@@ -123,3 +123,14 @@ pub enum Change {
         nodes: Vec<u32>,
     },
 }
+
+/// Explains all decisions of a plan, on the snapshot as the plan left it; by the gangs' index.
+pub fn explain_on(
+    snapshot: &mut crate::Snapshot,
+    gangs: &[crate::Gang],
+    plan: &crate::Plan,
+    options: crate::Options,
+) -> Vec<Explanation> {
+    let _ = (snapshot, gangs, plan, options);
+    unimplemented!("being written")
+}

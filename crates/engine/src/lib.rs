@@ -3,14 +3,29 @@
 //! Pure: no clock, no randomness, no Kubernetes types. The same input gives the same plan, byte for byte. Budgets are
 //! counted in steps, never in time. How the search works and why it misses nothing is told in `docs/placement.md`.
 
+pub mod check;
 pub mod cluster;
 pub mod explain;
 pub mod gang;
 pub mod plan;
 pub mod proof;
 
+mod bounds;
+mod classes;
+mod decide;
+mod domains;
+mod exact;
+mod fill;
+mod greedy;
+mod job;
+mod prove;
+mod snapshot;
+mod spread;
+mod state;
+
 pub use cluster::{Cluster, Eligibility, Level, Node, NodeId, Occupant, Place, Topology, Zone};
-pub use explain::{Change, DomainReport, EmptyCluster, Explanation, Holder, Largest, Relaxation};
+pub use explain::{Change, DomainReport, EmptyCluster, Explanation, Holder, Largest, Relaxation, explain_on};
 pub use gang::{Constraint, Gang, GangName, Group, GroupId, Members, Pod, Unready};
-pub use plan::{Decision, Options, Outcome, Plan, explain, plan};
+pub use plan::{Decision, Options, Outcome, Plan, order, plan, plan_on};
 pub use proof::{Branch, Claim, DomainId, Proof};
+pub use snapshot::Snapshot;

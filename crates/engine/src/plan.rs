@@ -1,7 +1,16 @@
-//! The answer: for each gang a decision.
+//! The answer: for each gang a decision, and how all of them are made in order.
 
-use crate::cluster::{NodeId, Place};
-use crate::proof::Proof;
+use crate::cluster::{Cluster, NodeId, Place};
+use crate::decide::{Decided, decide, fits};
+use crate::exact::Found;
+use crate::gang::{Gang, GangName};
+use crate::job::Job;
+use crate::proof::{Claim, DomainId, Proof};
+use crate::snapshot::Snapshot;
+use crate::state::Put;
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+use std::sync::Arc;
 
 /// Decisions for all gangs of a problem, by the gangs' index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,13 +57,267 @@ impl Default for Options {
 }
 
 /// Plans all gangs, in their order, on a cluster.
-pub fn plan(cluster: &crate::Cluster, gangs: &[crate::Gang], options: Options) -> Plan {
-    let _ = (cluster, gangs, options);
-    unimplemented!("the search is being written")
+pub fn plan(cluster: &Cluster, gangs: &[Gang], options: Options) -> Plan {
+    let mut snapshot = Snapshot::with_gangs(Arc::new(cluster.clone()), gangs);
+    plan_on(&mut snapshot, gangs, options)
 }
 
-/// Explains one decision of a plan.
-pub fn explain(cluster: &crate::Cluster, gangs: &[crate::Gang], plan: &Plan, gang: usize) -> crate::Explanation {
-    let _ = (cluster, gangs, plan, gang);
-    unimplemented!("the search is being written")
+/// The gangs in the order they are taken: priority, age, name; a base before what is scaled from it.
+pub fn order(gangs: &[Gang]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..gangs.len()).collect();
+    order.sort_by_key(|gang| (Reverse(gangs[*gang].priority), gangs[*gang].created, &gangs[*gang].id));
+    let by_name: FxHashMap<&GangName, usize> = gangs.iter().enumerate().map(|(i, gang)| (&gang.id, i)).collect();
+    let mut taken = vec![false; gangs.len()];
+    let mut result = Vec::with_capacity(gangs.len());
+    for gang in order {
+        let mut chain = vec![gang];
+        // A chain of bases is at most as long as there are gangs; one that bites its tail ends there.
+        while let Some(base) = gangs[*chain.last().unwrap_or(&gang)].base.as_ref().and_then(|base| by_name.get(base)) {
+            if chain.contains(base) || taken[*base] {
+                break;
+            }
+            chain.push(*base);
+        }
+        for gang in chain.into_iter().rev() {
+            if !std::mem::replace(&mut taken[gang], true) {
+                result.push(gang);
+            }
+        }
+    }
+    result
+}
+
+/// Plans all gangs on a snapshot in which their bound pods are charged; what is placed is charged afterwards.
+pub fn plan_on(snapshot: &mut Snapshot, gangs: &[Gang], options: Options) -> Plan {
+    let mut planner = Planner {
+        snapshot,
+        gangs,
+        options,
+        by_name: gangs.iter().enumerate().map(|(i, gang)| (&gang.id, i)).collect(),
+        decisions: vec![None; gangs.len()],
+        rest: Vec::new(),
+    };
+    let order = order(gangs);
+    for &gang in &order {
+        planner.minimum(gang);
+    }
+    planner.remainders();
+    planner.proofs(&order);
+    let unknown = Decision { outcome: Outcome::Undecided, placed: Vec::new(), reserved: Vec::new(), steps: 0 };
+    let decided = planner.decisions.into_iter().map(|decided| decided.map_or(unknown.clone(), |decided| decided.decision));
+    Plan { decisions: decided.collect() }
+}
+
+#[derive(Clone, Debug)]
+struct Planned {
+    decision: Decision,
+    /// The snapshot's revision that a proof speaks of.
+    revision: u64,
+}
+
+struct Planner<'a> {
+    snapshot: &'a mut Snapshot,
+    gangs: &'a [Gang],
+    options: Options,
+    by_name: FxHashMap<&'a GangName, usize>,
+    decisions: Vec<Option<Planned>>,
+    /// Gangs with members above the minimum, and where these went while the gang stood alone.
+    rest: Vec<(usize, Vec<(usize, Place)>)>,
+}
+
+impl Planner<'_> {
+    /// Decides a gang and places its minimum.
+    fn minimum(&mut self, index: usize) {
+        let gang = &self.gangs[index];
+        self.snapshot.forget();
+        let (decided, steps, all, minimum) = self.decide(gang);
+        let mut decision = Decision { outcome: Outcome::Undecided, placed: Vec::new(), reserved: Vec::new(), steps };
+        match decided {
+            Decided::Placed(_) => {
+                decision.outcome = Outcome::Placed;
+                for (pod, place) in &minimum {
+                    self.snapshot.add(*place, &gang.pods[*pod].request);
+                }
+                let waiting = gang.pods.iter().filter(|pod| pod.bound.is_none()).count();
+                if minimum.len() < waiting {
+                    let rest = all.into_iter().filter(|put| minimum.binary_search(put).is_err()).collect();
+                    self.rest.push((index, rest));
+                }
+                decision.placed = minimum;
+            }
+            Decided::CannotFit(proof) => decision.outcome = Outcome::CannotFit(proof),
+            Decided::Undecided => {}
+        }
+        if gang.reserve && decision.outcome != Outcome::Placed {
+            decision.reserved = self.reservation(index);
+            self.snapshot.set_closed(&decision.reserved, true);
+        }
+        self.decisions[index] = Some(Planned { decision, revision: self.snapshot.revision() });
+    }
+
+    /// The decision with the pods of the whole placement and of its minimum.
+    fn decide(&mut self, gang: &Gang) -> (Decided, u64, Vec<(usize, Place)>, Vec<(usize, Place)>) {
+        let none = Vec::new;
+        let anchor = match self.anchor(gang) {
+            Ok(anchor) => anchor,
+            Err(claim) => return (Decided::CannotFit(claim), 0, none(), none()),
+        };
+        let job = match Job::new(gang, anchor, self.snapshot) {
+            Ok(job) => job,
+            Err(claim) => return (Decided::CannotFit(claim), 0, none(), none()),
+        };
+        let (decided, steps) = decide(self.snapshot, &job, self.options.budget);
+        let Decided::Placed(found) = &decided else { return (decided, steps, none(), none()) };
+        let minimum = found.minimum(&job);
+        let (all, minimum) = named(&job, found, &minimum);
+        (decided, steps, all, minimum)
+    }
+
+    /// The domain that a scaled gang has to share with its base.
+    fn anchor(&self, gang: &Gang) -> Result<Option<DomainId>, Claim> {
+        let Some((base, index)) = gang.base.as_ref().and_then(|base| Some((base, *self.by_name.get(base)?))) else {
+            return Ok(None);
+        };
+        let planned = self.decisions[index].as_ref().filter(|planned| planned.decision.outcome == Outcome::Placed);
+        let Some(planned) = planned else { return Err(Claim::BaseWaits(base.clone())) };
+        anchor(self.snapshot, &self.gangs[index], &planned.decision)
+    }
+
+    /// Nodes to keep for a gang that waits: where it would go if no gang had anything.
+    fn reservation(&mut self, index: usize) -> Vec<NodeId> {
+        let gang = &self.gangs[index];
+        let mut empty = Snapshot::new(self.snapshot.cluster.clone());
+        empty.add_bound(gang);
+        let Ok(anchor) = self.anchor(gang) else { return Vec::new() };
+        let Ok(job) = Job::new(gang, anchor, &mut empty) else { return Vec::new() };
+        let (Decided::Placed(found), _) = decide(&mut empty, &job, self.options.budget) else { return Vec::new() };
+        let mut nodes: Vec<NodeId> = found.puts.iter().map(|put| put.place.node).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes
+    }
+
+    /// Places the members above the minimum, in the same order.
+    fn remainders(&mut self) {
+        for (index, rest) in std::mem::take(&mut self.rest) {
+            let gang = &self.gangs[index];
+            let Some(mut planned) = self.decisions[index].take() else { continue };
+            // Room only shrinks: what was best alone and still fits is best.
+            let placed = if self.still_fits(gang, &rest) { rest } else { self.again(gang, &planned.decision) };
+            for (pod, place) in &placed {
+                self.snapshot.add(*place, &gang.pods[*pod].request);
+            }
+            planned.decision.placed.extend(placed);
+            planned.decision.placed.sort_unstable();
+            self.decisions[index] = Some(planned);
+        }
+    }
+
+    fn still_fits(&mut self, gang: &Gang, rest: &[(usize, Place)]) -> bool {
+        let mut put = 0;
+        let mut fits = true;
+        for (pod, place) in rest {
+            fits = self.snapshot.takes(*place, &gang.pods[*pod].request);
+            if !fits {
+                break;
+            }
+            self.snapshot.charge(*place, &gang.pods[*pod].request, -1);
+            put += 1;
+        }
+        for (pod, place) in &rest[..put] {
+            self.snapshot.charge(*place, &gang.pods[*pod].request, 1);
+        }
+        fits
+    }
+
+    /// Plans the rest of a gang whose minimum has its place.
+    fn again(&mut self, gang: &Gang, decision: &Decision) -> Vec<(usize, Place)> {
+        let mut gang = gang.clone();
+        for (pod, place) in &decision.placed {
+            gang.pods[*pod].bound = Some(*place);
+        }
+        let (_, _, all, _) = self.decide(&gang);
+        all
+    }
+
+    /// Proofs speak of the cluster as the plan leaves it; those that were found earlier are made anew.
+    fn proofs(&mut self, order: &[usize]) {
+        let mut closed: Vec<NodeId> = Vec::new();
+        for &index in order.iter().rev() {
+            let Some(mut planned) = self.decisions[index].take() else { continue };
+            // What this gang or one behind it reserves is open to it.
+            if !planned.decision.reserved.is_empty() {
+                closed.extend(&planned.decision.reserved);
+                self.snapshot.set_closed(&planned.decision.reserved, false);
+            }
+            let is_old = planned.revision != self.snapshot.revision();
+            if let Outcome::CannotFit(proof) = &planned.decision.outcome
+                && is_old
+                && !matches!(proof, Claim::Unready(_) | Claim::BaseWaits(_) | Claim::TooFewPods { .. })
+            {
+                let gang = &self.gangs[index];
+                self.snapshot.forget();
+                let anew = self.anchor(gang).and_then(|anchor| Job::new(gang, anchor, self.snapshot));
+                planned.decision.outcome = match anew {
+                    Err(claim) => Outcome::CannotFit(claim),
+                    Ok(job) => match fits(self.snapshot, &job, self.options.budget) {
+                        Decided::CannotFit(claim) => Outcome::CannotFit(claim),
+                        Decided::Placed(_) | Decided::Undecided => Outcome::Undecided,
+                    },
+                };
+            }
+            self.decisions[index] = Some(planned);
+        }
+        // Gangs in front may have reserved nodes again; nodes stay closed only while a plan is made.
+        self.snapshot.set_closed(&closed, false);
+    }
+}
+
+/// The domain that the members of a base share at its root's required level.
+pub(crate) fn anchor(snapshot: &Snapshot, base: &Gang, decision: &Decision) -> Result<Option<DomainId>, Claim> {
+    let constraint = base.groups.first().and_then(|root| root.constraint);
+    let Some((topology, level)) = constraint.and_then(|it| Some((it.topology, it.required?))) else { return Ok(None) };
+    let bound = base.pods.iter().filter_map(|pod| pod.bound);
+    let places = bound.chain(decision.placed.iter().map(|(_, place)| *place));
+    let mut domains: Vec<u32> = places.map(|place| snapshot.domains[topology].at(place, level)).collect();
+    domains.sort_unstable();
+    domains.dedup();
+    match domains.as_slice() {
+        [] => Ok(None),
+        [crate::domains::NONE] => Err(Claim::BoundApart { group: 0 }),
+        [index] => Ok(Some(DomainId { topology: u16::try_from(topology).unwrap_or(u16::MAX), index: *index })),
+        _ => Err(Claim::BoundApart { group: 0 }),
+    }
+}
+
+/// Pods by index, sorted.
+type Placed = Vec<(usize, Place)>;
+
+/// Gives the places of a placement to pods by name, those of the minimum to the first.
+fn named(job: &Job<'_>, found: &Found, minimum: &[Put]) -> (Placed, Placed) {
+    let mut next: Vec<usize> = vec![0; job.batches.len()];
+    let mut all = Vec::new();
+    let mut give = |put: &Put, amount: usize, to: &mut Vec<(usize, Place)>| {
+        let pods = &job.batches[put.batch].pods;
+        let from = next[put.batch];
+        to.extend(pods[from..from + amount].iter().map(|pod| (*pod, put.place)));
+        next[put.batch] += amount;
+    };
+    for put in minimum {
+        give(put, put.amount as usize, &mut all);
+    }
+    let mut first = all.clone();
+    first.sort_unstable();
+    let mut kept: Vec<Put> = minimum.to_vec();
+    for put in &found.puts {
+        let same = kept.iter_mut().find(|kept| (kept.batch, kept.place) == (put.batch, put.place) && kept.amount > 0);
+        let taken = same.map_or(0, |kept| {
+            let taken = kept.amount.min(put.amount);
+            kept.amount -= taken;
+            taken
+        });
+        give(put, (put.amount - taken) as usize, &mut all);
+    }
+    all.sort_unstable();
+    (all, first)
 }

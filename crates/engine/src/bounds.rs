@@ -1,0 +1,242 @@
+//! What no placement can beat: lower bounds on the score of every placement that completes a state.
+
+use crate::gang::GroupId;
+use crate::job::Span;
+use crate::state::{Scope, Score, State};
+
+impl State<'_, '_> {
+    /// A score that no completion of this state beats, entry by entry compared from the first.
+    ///
+    /// `active` tells which groups are to be placed. Entries after the first may assume that the first is met exactly:
+    /// that many pods, whichever, stay without a place.
+    pub fn lower_bound(&self, active: &[bool]) -> Score {
+        let mut bound = self.score.clone();
+        let given_up: u64 = self.given_up(active);
+        bound[0] = given_up + self.excess(0, active);
+        let spare = bound[0] - given_up;
+        // Groups that are alike and untouched have the same bound.
+        let mut known: Vec<(usize, usize, Scope, u64)> = Vec::new();
+        for (number, span) in self.job.spans.iter().enumerate() {
+            let group = &self.job.groups[span.group];
+            if !active[span.group] || group.batches.iter().all(|batch| self.left[*batch] == 0) {
+                continue;
+            }
+            let scope = self.scope(span.group);
+            let is_fresh = self.span_used(number) == 0 && self.confined[span.group].is_none();
+            let same = |entry: &&(usize, usize, Scope, u64)| {
+                is_fresh && (entry.0, entry.1) == (group.profile, span.entry) && entry.2 == scope
+            };
+            let more = match known.iter().find(same) {
+                Some((.., more)) => *more,
+                None => self.more_domains(number, span, spare, active, &scope),
+            };
+            bound[span.entry] += more;
+            if is_fresh {
+                known.push((group.profile, span.entry, scope, more));
+            }
+        }
+        bound
+    }
+
+    /// Waiting pods of groups that are not to be placed.
+    pub fn given_up(&self, active: &[bool]) -> u64 {
+        let batches = self.job.batches.iter().zip(&self.left);
+        batches.filter(|(batch, _)| !active[batch.leaf]).map(|(_, left)| *left as u64).sum()
+    }
+
+    /// Pods of a group that must stay without a place: more of a kind than there is room for.
+    fn excess(&self, group: GroupId, active: &[bool]) -> u64 {
+        if !active[group] {
+            return 0;
+        }
+        let below: u64 = self.job.groups[group].children.iter().map(|child| self.excess(*child, active)).sum();
+        let scope = self.scope(group);
+        let open = self.job.groups[group].required.filter(|_| self.confined[group].is_none());
+        let mut own = 0;
+        for (kind, left, batch) in self.left_by_kind(group, active) {
+            let room = match open {
+                Some((topology, level)) if scope.len() <= 1 && scope.iter().all(|(known, _)| *known == topology) => {
+                    let domains = self.snapshot.domains[topology].within(Self::domain_in(&scope, topology), level);
+                    domains.map(|domain| self.snapshot.count(kind, topology, domain)).max().unwrap_or(0)
+                }
+                _ => self.room(batch, &scope),
+            };
+            own += left.saturating_sub(room);
+        }
+        own.max(below)
+    }
+
+    /// Kinds of a group with the number of pods left and a batch of the kind.
+    pub fn left_by_kind(&self, group: GroupId, active: &[bool]) -> Vec<(usize, u64, usize)> {
+        let mut kinds: Vec<(usize, u64, usize)> = Vec::new();
+        for &batch in &self.job.groups[group].batches {
+            let it = &self.job.batches[batch];
+            if self.left[batch] == 0 || !active[it.leaf] {
+                continue;
+            }
+            match kinds.iter_mut().find(|(kind, ..)| *kind == it.kind) {
+                Some((_, left, _)) => *left += self.left[batch] as u64,
+                None => kinds.push((it.kind, self.left[batch] as u64, batch)),
+            }
+        }
+        kinds
+    }
+
+    /// How many more domains of a span the pods that are left must use at least.
+    fn more_domains(&self, number: usize, span: &Span, spare: u64, active: &[bool], scope: &Scope) -> u64 {
+        let group = &self.job.groups[span.group];
+        let open = group.required.filter(|_| self.confined[span.group].is_none());
+        let Some((topology, level)) = open else { return self.more_in(number, span, spare, active, scope) };
+        if let Some(domain) = group.fixed {
+            return self.more_in(number, span, spare, active, &self.narrowed(scope, topology, domain));
+        }
+        if topology == span.topology && span.level <= level {
+            return u64::from(self.span_used(number) == 0);
+        }
+        let candidates = self.snapshot.domains[topology].within(Self::domain_in(scope, topology), level);
+        let mut least = u64::MAX;
+        for domain in candidates {
+            let scope = self.narrowed(scope, topology, domain);
+            let mut kinds = self.left_by_kind(span.group, active).into_iter();
+            if kinds.all(|(_, left, batch)| self.room(batch, &scope) + spare >= left) {
+                least = least.min(self.more_in(number, span, spare, active, &scope));
+                if least <= 1 {
+                    break;
+                }
+            }
+        }
+        if least == u64::MAX { 0 } else { least }
+    }
+
+    pub fn narrowed(&self, scope: &Scope, topology: usize, domain: u32) -> Scope {
+        let mut scope = scope.clone();
+        match scope.iter_mut().find(|(known, _)| *known == topology) {
+            Some((_, known)) => *known = domain,
+            None => scope.push((topology, domain)),
+        }
+        scope
+    }
+
+    fn more_in(&self, number: usize, span: &Span, spare: u64, active: &[bool], scope: &Scope) -> u64 {
+        let kinds = self.left_by_kind(span.group, active);
+        let mut more = 0;
+        for &(kind, left, _) in &kinds {
+            let need = left.saturating_sub(spare);
+            if need > 0 {
+                let caps = self.capacities(number, span, scope, |place_or_domain| match place_or_domain {
+                    At::Domain(domain) => self.snapshot.count(kind, span.topology, domain),
+                    At::Node(node) => u64::from(self.snapshot.kinds[kind].fit[node as usize]),
+                });
+                more = more.max(fewest(caps, need));
+            }
+        }
+        if kinds.len() > 1 {
+            more = more.max(self.more_by_sums(number, span, spare, &kinds, scope));
+        }
+        more.max(self.more_by_children(number, span, spare, active, scope))
+    }
+
+    /// The same by sums of one resource, for pods of several kinds.
+    fn more_by_sums(
+        &self,
+        number: usize,
+        span: &Span,
+        spare: u64,
+        kinds: &[(usize, u64, usize)],
+        scope: &Scope,
+    ) -> u64 {
+        let mut more = 0;
+        for resource in 0..self.snapshot.width {
+            let asks = |kind: usize| self.snapshot.kinds[kind].key.request[resource];
+            let all: i64 = kinds.iter().map(|(kind, left, _)| asks(*kind) * i64::try_from(*left).unwrap_or(0)).sum();
+            let most = kinds.iter().map(|(kind, ..)| asks(*kind)).max().unwrap_or(0);
+            let need = all - most * i64::try_from(spare).unwrap_or(i64::MAX / most.max(1));
+            if need <= 0 {
+                continue;
+            }
+            let width = self.snapshot.width;
+            let free = |node: u32| -> u64 {
+                let open = kinds.iter().any(|(kind, ..)| self.snapshot.kinds[*kind].fit[node as usize] > 0);
+                if open { self.snapshot.free[node as usize * width + resource].max(0).unsigned_abs() } else { 0 }
+            };
+            let caps = self.capacities(number, span, scope, |at| match at {
+                At::Node(node) => free(node),
+                At::Domain(domain) => {
+                    let nodes = self.snapshot.domains[span.topology].nodes(domain);
+                    nodes.iter().map(|node| free(*node)).sum()
+                }
+            });
+            more = more.max(fewest(caps, need.unsigned_abs()));
+        }
+        more
+    }
+
+    /// What each domain of a span within a scope takes, those in use first with a mark.
+    fn capacities(
+        &self,
+        number: usize,
+        span: &Span,
+        scope: &Scope,
+        take: impl Fn(At) -> u64,
+    ) -> impl Iterator<Item = (bool, u64)> {
+        let domains = &self.snapshot.domains[span.topology];
+        let inside = Self::domain_in(scope, span.topology);
+        let used = self.span_used(number) > 0;
+        let by_domain = domains.within(inside, span.level).map(move |domain| (domain, At::Domain(domain)));
+        let alone = domains.outside(inside, span.level).map(move |node| (domains.len() + node, At::Node(node)));
+        by_domain.chain(alone).map(move |(key, at)| (used && self.uses(number, key), take(at)))
+    }
+
+    /// The same for a group all of whose pods are in equal children that each need a domain of one level: what lies in
+    /// different domains of that level cannot share narrower ones.
+    fn more_by_children(&self, number: usize, span: &Span, spare: u64, active: &[bool], scope: &Scope) -> u64 {
+        if spare > 0 || self.span_used(number) > 0 {
+            return 0;
+        }
+        let mut children = self.job.groups[span.group].children.clone();
+        children.retain(|child| active[*child] && self.job.groups[*child].required.is_some());
+        children.sort_by_key(|child| self.job.groups[*child].profile);
+        let same = children.chunk_by(|a, b| self.job.groups[*a].profile == self.job.groups[*b].profile);
+        let spreads = same.filter_map(|same| self.spread(same, active, scope, Some((span.topology, span.level))));
+        spreads.map(|spread| spread.cost).max().unwrap_or(0)
+    }
+}
+
+#[derive(Clone, Copy)]
+enum At {
+    Domain(u32),
+    Node(u32),
+}
+
+/// The fewest further domains that take `need` together with all that are in use.
+fn fewest(caps: impl Iterator<Item = (bool, u64)>, need: u64) -> u64 {
+    let (mut have, mut largest, mut how_many, mut fresh) = (0, 0, 0, Vec::new());
+    for (used, cap) in caps {
+        if used {
+            have += cap;
+        } else if cap > 0 {
+            if cap > largest {
+                (largest, how_many) = (cap, 0);
+            }
+            how_many += u64::from(cap == largest);
+            fresh.push(cap);
+        }
+    }
+    let need = need.saturating_sub(have);
+    if need == 0 || largest == 0 {
+        return 0;
+    }
+    // Most clusters have many domains alike.
+    if need.div_ceil(largest) <= how_many {
+        return need.div_ceil(largest);
+    }
+    fresh.sort_unstable_by(|a, b| b.cmp(a));
+    let mut sum = 0;
+    for (i, cap) in fresh.iter().enumerate() {
+        sum += cap;
+        if sum >= need {
+            return i as u64 + 1;
+        }
+    }
+    fresh.len() as u64
+}

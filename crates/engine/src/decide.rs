@@ -1,0 +1,211 @@
+//! One gang on a snapshot: the best placement, or a refutation.
+
+use crate::exact::{Exact, Found};
+use crate::gang::GroupId;
+use crate::greedy::Want;
+use crate::job::Job;
+use crate::proof::Proof;
+use crate::prove::{Prover, Verdict};
+use crate::snapshot::Snapshot;
+use crate::state::{Put, Score, State};
+
+/// What was decided.
+#[derive(Debug)]
+pub(crate) enum Decided {
+    /// The best placement, or, if the budget ended the search for better ones, the best found.
+    Placed(Found),
+    CannotFit(Proof),
+    Undecided,
+}
+
+/// Decides where a gang goes. The snapshot is as it was afterwards; the steps taken are returned.
+pub(crate) fn decide(snapshot: &mut Snapshot, job: &Job<'_>, budget: u64) -> (Decided, u64) {
+    let mut state = State::new(snapshot, job, budget);
+    let decided = Decider::new(&mut state).run();
+    let steps = budget - state.budget;
+    state.undo(0);
+    (decided, steps)
+}
+
+/// Whether the minima fit at all.
+pub(crate) fn fits(snapshot: &mut Snapshot, job: &Job<'_>, budget: u64) -> Decided {
+    let mut state = State::new(snapshot, job, budget);
+    let mut decider = Decider::new(&mut state);
+    let decided = match decider.any() {
+        Some(found) => Decided::Placed(found),
+        None => decider.prove(),
+    };
+    state.undo(0);
+    decided
+}
+
+/// Puts a placement into a state that has nothing placed, and tells what came of it.
+struct Decider<'a, 's, 'j> {
+    state: &'a mut State<'s, 'j>,
+    /// Groups that can be placed at all.
+    possible: Vec<bool>,
+}
+
+/// So many domains of the root are tried in full before the exact search takes over.
+const ATTEMPTS: usize = 64;
+
+impl<'a, 's, 'j> Decider<'a, 's, 'j> {
+    fn new(state: &'a mut State<'s, 'j>) -> Self {
+        let job = state.job;
+        let mut possible = vec![true; job.groups.len()];
+        for group in 0..job.groups.len() {
+            let above: Option<GroupId> = job.groups[group].parent;
+            possible[group] = above.is_none_or(|above| possible[above]) && !job.is_hopeless(group);
+        }
+        Self { state, possible }
+    }
+
+    fn run(&mut self) -> Decided {
+        if self.state.job.waiting() == 0 {
+            return Decided::Placed(self.found(self.possible.clone()));
+        }
+        let floor = self.state.lower_bound(&self.possible);
+        let mut best = self.straight(&floor);
+        if best.is_none() {
+            match self.prove() {
+                Decided::Placed(found) => best = Some(found),
+                other => return other,
+            }
+        }
+        if best.as_ref().is_some_and(|best| best.score > floor) {
+            self.state.undo(0);
+            self.state.confined.fill(None);
+            (best, _) = Exact::improve(self.state, best, floor);
+        }
+        best.map_or(Decided::Undecided, Decided::Placed)
+    }
+
+    /// The straight way, over the domains of the root that can be better than the best so far.
+    fn straight(&mut self, floor: &Score) -> Option<Found> {
+        let job = self.state.job;
+        let Some((topology, level)) = job.groups[0].required else { return self.attempt(None) };
+        let scope = self.state.scope(0);
+        let demand = self.state.left_by_kind(0, &self.possible);
+        let mut domains: Vec<(u64, i64, u32)> = Vec::new();
+        for domain in self.state.domains_for(0, topology, level, &scope) {
+            let inside = self.state.narrowed_to(&scope, topology, domain);
+            let short = demand.iter().map(|(_, left, batch)| left.saturating_sub(self.state.room(*batch, &inside)));
+            domains.push((short.sum(), self.state.leftover(&demand, topology, domain), domain));
+        }
+        let first = *domains.iter().min()?;
+        let mut best = self.attempt(Some(first.2));
+        if best.as_ref().is_some_and(|best| best.score == *floor) {
+            return best;
+        }
+        // The tightest is not the best that can be hoped for: the others, those with the best bound first.
+        let mut others: Vec<(Score, i64, u32)> = Vec::new();
+        for &(short, leftover, domain) in domains.iter().filter(|domain| **domain != first) {
+            if best.as_ref().is_some_and(|best| short > best.score[0]) || !self.has_minimum(domain) {
+                continue;
+            }
+            self.state.confined[0] = Some(domain);
+            others.push((self.state.lower_bound(&self.possible), leftover, domain));
+            self.state.confined[0] = None;
+        }
+        others.sort_unstable();
+        for (bound, _, domain) in others.into_iter().take(ATTEMPTS) {
+            if best.as_ref().is_some_and(|best| best.score <= bound) {
+                break;
+            }
+            let found = self.attempt(Some(domain));
+            if found.as_ref().is_some_and(|found| best.as_ref().is_none_or(|best| found.score < best.score)) {
+                best = found;
+            }
+        }
+        best
+    }
+
+    /// Whether a domain of the root takes every minimum, each looked at alone.
+    fn has_minimum(&self, domain: u32) -> bool {
+        let job = self.state.job;
+        let Some((topology, _)) = job.groups[0].required else { return true };
+        let inside = self.state.narrowed_to(&self.state.scope(0), topology, domain);
+        let demand = self.state.demand(0, Want::Minimum, &self.possible);
+        demand.iter().all(|(_, need, batch)| self.state.room(*batch, &inside) >= *need)
+    }
+
+    /// All pods, or failing that the minima and what else fits; in one domain of the root, or wherever.
+    fn attempt(&mut self, domain: Option<u32>) -> Option<Found> {
+        for want in [Want::All, Want::Minimum] {
+            let mut active = self.possible.clone();
+            let done = match domain {
+                Some(domain) => self.state.greedy_in(0, domain, want, &mut active),
+                None => self.state.greedy(0, want, &mut active),
+            };
+            if done {
+                self.state.extend(&mut active);
+                let found = self.found(active);
+                self.state.undo(0);
+                self.state.confined.fill(None);
+                return Some(found);
+            }
+            self.state.confined.fill(None);
+        }
+        None
+    }
+
+    /// Some placement of the minima.
+    fn any(&mut self) -> Option<Found> {
+        let mut active = self.possible.clone();
+        let done = self.state.greedy(0, Want::Minimum, &mut active);
+        let found = done.then(|| self.found(active));
+        self.state.undo(0);
+        self.state.confined.fill(None);
+        found
+    }
+
+    fn prove(&mut self) -> Decided {
+        let mut prover = Prover::new(self.state);
+        match prover.run() {
+            Verdict::Fits => {
+                let mut active = prover.chosen();
+                self.state.extend(&mut active);
+                let found = self.found(active);
+                self.state.undo(0);
+                self.state.confined.fill(None);
+                Decided::Placed(found)
+            }
+            Verdict::Refuted(claim) => Decided::CannotFit(claim),
+            Verdict::Spent => Decided::Undecided,
+        }
+    }
+
+    fn found(&self, active: Vec<bool>) -> Found {
+        let (score, puts) = (self.state.score.clone(), self.state.puts.clone());
+        Found { score, puts, confined: self.state.confined.clone(), active }
+    }
+}
+
+impl Found {
+    /// The part of a placement that the minima need: of each leaf so many pods, of each group so many children.
+    pub fn minimum(&self, job: &Job<'_>) -> Vec<Put> {
+        let mut kept = vec![false; job.groups.len()];
+        kept[0] = true;
+        for group in 0..job.groups.len() {
+            let it = &job.groups[group];
+            if kept[group] {
+                let mut children: Vec<GroupId> =
+                    it.children.iter().copied().filter(|child| self.active[*child]).collect();
+                // Those that run in part already come first.
+                children.sort_by_key(|child| (job.groups[*child].bound.is_empty(), *child));
+                children.into_iter().take(it.min_children).for_each(|child| kept[child] = true);
+            }
+        }
+        let mut needs: Vec<usize> = job.groups.iter().map(|group| group.need).collect();
+        let mut puts = Vec::new();
+        for put in &self.puts {
+            let leaf = job.batches[put.batch].leaf;
+            let amount = needs[leaf].min(put.amount as usize);
+            if kept[leaf] && amount > 0 {
+                needs[leaf] -= amount;
+                puts.push(Put { amount: u32::try_from(amount).unwrap_or(u32::MAX), ..*put });
+            }
+        }
+        puts
+    }
+}

@@ -1,0 +1,447 @@
+//! The exact search: every choice of domains and every way to fill them, cut by bounds and by symmetry.
+//!
+//! Two uses. With [`Goal::Best`] it looks for a placement that beats the best one known, until none is left. With
+//! [`Goal::Any`] domains are chosen already, and it packs the minima into them in any way.
+
+use crate::classes::Classes;
+use crate::cluster::Place;
+use crate::domains::NONE;
+use crate::gang::GroupId;
+use crate::state::{Put, Scope, Score, State};
+use rustc_hash::FxHashMap;
+
+/// What is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Goal {
+    /// Minima, packed in any way.
+    Any,
+    /// The best score.
+    Best,
+}
+
+/// A whole placement of a gang.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    pub score: Score,
+    pub puts: Vec<Put>,
+    pub confined: Vec<Option<u32>>,
+    pub active: Vec<bool>,
+}
+
+/// How many ways to choose among groups that need not be placed are looked at.
+const MOST_ACTIVATIONS: usize = 512;
+
+/// The exact search over one state.
+pub(crate) struct Exact<'a, 's, 'j> {
+    state: &'a mut State<'s, 'j>,
+    goal: Goal,
+    classes: Option<Classes>,
+    pub best: Option<Found>,
+    /// Nothing beats this; when it is reached, the search is over.
+    floor: Score,
+    active: Vec<bool>,
+    choices: Vec<GroupId>,
+    fills: Vec<usize>,
+    /// Pods of each leaf that are still to be placed, and that must be.
+    wanted: Vec<usize>,
+    /// Pods that were passed over for good.
+    forfeited: u64,
+    is_over: bool,
+}
+
+impl<'a, 's, 'j> Exact<'a, 's, 'j> {
+    /// Looks for a placement better than `best`. What groups are confined to already stays.
+    pub fn improve(state: &'a mut State<'s, 'j>, best: Option<Found>, floor: Score) -> (Option<Found>, bool) {
+        let classes = Classes::of(state.snapshot, state.job);
+        let wanted = vec![usize::MAX; state.job.groups.len()];
+        let mut exact = Self {
+            state,
+            goal: Goal::Best,
+            classes,
+            best,
+            floor,
+            active: Vec::new(),
+            choices: Vec::new(),
+            fills: Vec::new(),
+            wanted,
+            forfeited: 0,
+            is_over: false,
+        };
+        let (activations, complete) = exact.activations();
+        for active in activations {
+            if exact.is_over {
+                break;
+            }
+            exact.begin(active);
+            exact.choose(0);
+        }
+        let complete = complete && exact.state.budget > 0;
+        (exact.best, complete)
+    }
+
+    /// Packs the needs of some leaves into their scopes, and leaves them placed if it can be done.
+    pub fn pack(state: &'a mut State<'s, 'j>, leaves: &[GroupId]) -> Option<bool> {
+        let mut active = vec![false; state.job.groups.len()];
+        leaves.iter().for_each(|leaf| active[*leaf] = true);
+        let wanted = state.job.groups.iter().map(|group| group.need).collect();
+        let mut exact = Self {
+            state,
+            goal: Goal::Any,
+            classes: None,
+            best: None,
+            floor: Vec::new(),
+            active: active.clone(),
+            choices: Vec::new(),
+            fills: Vec::new(),
+            wanted,
+            forfeited: 0,
+            is_over: false,
+        };
+        exact.order_fills();
+        exact.fill(0);
+        match exact.best.take() {
+            Some(found) => {
+                let before = exact.state.puts.len();
+                exact.state.replay(&found.puts[before..]);
+                Some(true)
+            }
+            None if exact.state.budget > 0 => Some(false),
+            None => None,
+        }
+    }
+
+    /// Ways to choose which groups are placed, most pods first; whether these are all.
+    fn activations(&self) -> (Vec<Vec<bool>>, bool) {
+        let job = self.state.job;
+        let mut ways: Vec<Vec<bool>> = vec![vec![false; job.groups.len()]];
+        ways[0][0] = true;
+        let mut complete = true;
+        for group in 0..job.groups.len() {
+            let it = &job.groups[group];
+            if it.children.is_empty() {
+                continue;
+            }
+            let mut next = Vec::new();
+            for way in ways {
+                if !way[group] {
+                    next.push(way);
+                    continue;
+                }
+                for chosen in self.choices_of_children(group, &mut complete) {
+                    let mut way = way.clone();
+                    chosen.iter().for_each(|child| way[*child] = true);
+                    next.push(way);
+                }
+            }
+            ways = next;
+            if ways.len() > MOST_ACTIVATIONS {
+                ways.truncate(MOST_ACTIVATIONS);
+                complete = false;
+            }
+        }
+        let pods = |way: &Vec<bool>| -> usize {
+            job.batches.iter().filter(|batch| way[batch.leaf]).map(|batch| batch.pods.len()).sum()
+        };
+        ways.sort_by_key(|way| std::cmp::Reverse(pods(way)));
+        (ways, complete)
+    }
+
+    /// Sets of children that satisfy a group: of equal ones only how many matters.
+    fn choices_of_children(&self, group: GroupId, complete: &mut bool) -> Vec<Vec<GroupId>> {
+        let job = self.state.job;
+        let mut children: Vec<GroupId> =
+            job.groups[group].children.iter().copied().filter(|child| !job.is_hopeless(*child)).collect();
+        children.sort_by_key(|child| (job.groups[*child].profile, *child));
+        let mut sets: Vec<Vec<GroupId>> = vec![Vec::new()];
+        for same in children.chunk_by(|a, b| job.groups[*a].profile == job.groups[*b].profile) {
+            let mut next = Vec::new();
+            for set in &sets {
+                for count in (0..=same.len()).rev() {
+                    let mut set = set.clone();
+                    set.extend_from_slice(&same[..count]);
+                    next.push(set);
+                }
+            }
+            sets = next;
+            if sets.len() > MOST_ACTIVATIONS {
+                sets.truncate(MOST_ACTIVATIONS);
+                *complete = false;
+            }
+        }
+        sets.retain(|set| set.len() >= job.groups[group].min_children);
+        sets
+    }
+
+    fn begin(&mut self, active: Vec<bool>) {
+        self.active = active;
+        let job = self.state.job;
+        let mut order: Vec<GroupId> = vec![0];
+        let mut at = 0;
+        while at < order.len() {
+            let mut children: Vec<GroupId> =
+                job.groups[order[at]].children.iter().copied().filter(|child| self.active[*child]).collect();
+            children.sort_by_cached_key(|child| {
+                let pods: usize = job.groups[*child].batches.iter().map(|batch| job.batches[*batch].pods.len()).sum();
+                (std::cmp::Reverse(pods), job.groups[*child].profile, *child)
+            });
+            for (i, child) in children.into_iter().enumerate() {
+                order.insert(at + 1 + i, child);
+            }
+            at += 1;
+        }
+        order.retain(|group| job.groups[*group].required.is_some() && self.state.confined[*group].is_none());
+        // A group without waiting pods binds nothing new: its bound pods agree with each other already.
+        order.retain(|group| !job.groups[*group].batches.is_empty());
+        self.choices = order;
+        self.forfeited = self.state.given_up(&self.active);
+    }
+
+    /// Whether nothing below this state can beat the best.
+    fn is_hopeless(&self, bound: &Score) -> bool {
+        self.best.as_ref().is_some_and(|best| *bound >= best.score)
+    }
+
+    /// Whether every leaf still has room for what it must get.
+    fn has_room(&self) -> bool {
+        let job = self.state.job;
+        (0..job.groups.len()).all(|leaf| {
+            if !self.active[leaf] || !job.groups[leaf].children.is_empty() {
+                return true;
+            }
+            let need = job.groups[leaf].need.saturating_sub(self.state.placed(leaf)) as u64;
+            if need == 0 {
+                return true;
+            }
+            let scope = self.state.scope(leaf);
+            let rooms = job.batches_of(leaf).iter().map(|batch| {
+                self.state.room(*batch, &scope).min(self.state.left[*batch] as u64)
+            });
+            rooms.sum::<u64>() >= need
+        })
+    }
+
+    fn choose(&mut self, at: usize) {
+        if self.is_over || !self.state.step() {
+            self.is_over = true;
+            return;
+        }
+        let Some(&group) = self.choices.get(at) else {
+            self.order_fills();
+            self.fill(0);
+            return;
+        };
+        let job = self.state.job;
+        let Some((topology, level)) = job.groups[group].required else { return };
+        let scope = self.state.scope(group);
+        let first = self.sibling_before(at);
+        let mut branches: Vec<(Score, i64, u32)> = Vec::new();
+        for domain in self.state.domains_for(group, topology, level, &scope) {
+            let is_first = self.classes.as_ref().is_none_or(|it| it.stands_first(self.state, topology, domain));
+            if domain < first || !is_first {
+                continue;
+            }
+            self.state.steps(1);
+            self.state.confined[group] = Some(domain);
+            if self.has_room() {
+                let bound = self.state.lower_bound(&self.active);
+                if !self.is_hopeless(&bound) {
+                    let demand = self.state.left_by_kind(group, &self.active);
+                    branches.push((bound, self.state.leftover(&demand, topology, domain), domain));
+                }
+            }
+            self.state.confined[group] = None;
+        }
+        branches.sort();
+        for (bound, _, domain) in branches {
+            if self.is_over || self.is_hopeless(&bound) {
+                break;
+            }
+            self.state.confined[group] = Some(domain);
+            self.choose(at + 1);
+            self.state.confined[group] = None;
+        }
+    }
+
+    /// The domain of the sibling before that is alike: of equal groups the order does not matter.
+    fn sibling_before(&self, at: usize) -> u32 {
+        let groups = &self.state.job.groups;
+        let group = &groups[self.choices[at]];
+        let before = self.choices[..at].iter().rev().find(|other| groups[**other].parent == group.parent);
+        let alike = before.filter(|other| groups[**other].profile == group.profile);
+        alike.and_then(|other| self.state.confined[*other]).unwrap_or(0)
+    }
+
+    /// Narrow scopes first, then large pods.
+    fn order_fills(&mut self) {
+        let job = self.state.job;
+        let mut fills: Vec<usize> =
+            (0..job.batches.len()).filter(|batch| self.active[job.batches[*batch].leaf]).collect();
+        fills.sort_by_cached_key(|batch| {
+            let it = &job.batches[*batch];
+            let nodes = self.state.nodes_in(&self.state.scope(it.leaf)).len();
+            (nodes, std::cmp::Reverse(self.state.weight(it.kind)), job.groups[it.leaf].profile, *batch)
+        });
+        self.fills = fills;
+    }
+
+    fn fill(&mut self, at: usize) {
+        if self.is_over || !self.state.step() {
+            self.is_over = true;
+            return;
+        }
+        let Some(&batch) = self.fills.get(at) else {
+            self.arrive();
+            return;
+        };
+        if !self.has_room() {
+            return;
+        }
+        if self.goal == Goal::Best {
+            let mut bound = self.state.lower_bound(&self.active);
+            bound[0] = bound[0].max(self.forfeited);
+            if self.is_hopeless(&bound) {
+                return;
+            }
+        }
+        let job = self.state.job;
+        let it = &job.batches[batch];
+        let scope = self.state.scope(it.leaf);
+        let mut places: Vec<(Place, u32)> = self.state.places(it.kind, &scope).map(|place| (place, 0)).collect();
+        places.retain(|(place, _)| self.state.fit(it.kind, *place) > 0);
+        places.sort_by_key(|(place, _)| {
+            let fit = self.state.fit(it.kind, *place);
+            (!self.state.uses_node(place.node), std::cmp::Reverse(fit), *place)
+        });
+        let mut names: FxHashMap<Vec<i64>, u32> = FxHashMap::default();
+        for (place, class) in &mut places {
+            let next = crate::domains::index(names.len());
+            *class = *names.entry(self.likeness(*place, &scope)).or_insert(next);
+        }
+        let mut caps = vec![u32::MAX; names.len()];
+        let goal = self.wanted[it.leaf].saturating_sub(self.state.placed(it.leaf));
+        let want = self.state.left[batch].min(goal);
+        self.fill_from(at, batch, &places, 0, want, &mut caps);
+    }
+
+    fn fill_from(
+        &mut self,
+        at: usize,
+        batch: usize,
+        places: &[(Place, u32)],
+        next: usize,
+        want: usize,
+        caps: &mut Vec<u32>,
+    ) {
+        if self.is_over || !self.state.step() {
+            self.is_over = true;
+            return;
+        }
+        if self.goal == Goal::Best {
+            let mut so_far = self.state.score.clone();
+            so_far[0] = self.forfeited;
+            if self.is_hopeless(&so_far) {
+                return;
+            }
+        }
+        let job = self.state.job;
+        let it = &job.batches[batch];
+        if want == 0 || next == places.len() {
+            // What found no place stays without, if the leaf can do without it.
+            let later: usize = self.fills[at + 1..]
+                .iter()
+                .filter(|other| job.batches[**other].leaf == it.leaf)
+                .map(|other| self.state.left[*other])
+                .sum();
+            if self.state.placed(it.leaf) + later >= job.groups[it.leaf].need {
+                let left = self.state.left[batch] as u64;
+                self.forfeited += left;
+                self.fill(at + 1);
+                self.forfeited -= left;
+            }
+            return;
+        }
+        let (place, class) = places[next];
+        let fit = self.state.fit(it.kind, place);
+        let most = fit.min(u32::try_from(want).unwrap_or(u32::MAX)).min(caps[class as usize]);
+        let rest: u64 = places[next + 1..].iter().map(|(place, _)| u64::from(self.state.fit(it.kind, *place))).sum();
+        let cap = caps[class as usize];
+        for amount in (0..=most).rev() {
+            if self.is_over {
+                return;
+            }
+            // Fewer here than the others can make up for leave pods without a place; the bound judges that.
+            let short = (want as u64).saturating_sub(u64::from(amount) + rest);
+            if self.goal == Goal::Any && short > 0 && self.fills[at + 1..].iter().all(|o| job.batches[*o].leaf != it.leaf) {
+                return;
+            }
+            caps[class as usize] = amount;
+            let before = self.state.puts.len();
+            if amount > 0 {
+                self.state.put(batch, place, amount);
+            }
+            self.fill_from(at, batch, places, next + 1, want - amount as usize, caps);
+            self.state.undo(before);
+        }
+        caps[class as usize] = cap;
+    }
+
+    /// A whole placement.
+    fn arrive(&mut self) {
+        let better = self.goal == Goal::Any || self.best.as_ref().is_none_or(|best| self.state.score < best.score);
+        if better {
+            self.best = Some(Found {
+                score: self.state.score.clone(),
+                puts: self.state.puts.clone(),
+                confined: self.state.confined.clone(),
+                active: self.active.clone(),
+            });
+            self.is_over = self.goal == Goal::Any || self.state.score <= self.floor;
+        }
+    }
+
+    /// What makes places alike for this batch and all that follow: the room, the members there, and the domains.
+    fn likeness(&self, place: Place, scope: &Scope) -> Vec<i64> {
+        let state = &self.state;
+        let snapshot = &state.snapshot;
+        let width = snapshot.width;
+        let node = place.node as usize;
+        let mut likeness: Vec<i64> = snapshot.free[node * width..(node + 1) * width].to_vec();
+        for kind in &state.job.kinds {
+            likeness.push(i64::from(snapshot.kinds[*kind].fit[node]));
+        }
+        for zone in 0..snapshot.cluster.nodes[node].zones.len() {
+            let other = Place { node: place.node, zone: u16::try_from(zone).ok() };
+            likeness.extend_from_slice(snapshot.free_in_zone(other));
+        }
+        likeness.push(place.zone.map_or(-1, i64::from));
+        let mut here: Vec<i64> = Vec::new();
+        for put in state.puts.iter().filter(|put| put.place.node == place.node) {
+            here.push(i64::try_from(state.job.batches[put.batch].leaf).unwrap_or(-1));
+        }
+        for pod in state.job.gang.pods.iter().filter(|pod| pod.bound.is_some_and(|at| at.node == place.node)) {
+            here.push(i64::try_from(pod.group).unwrap_or(-1));
+        }
+        here.sort_unstable();
+        here.dedup();
+        likeness.push(-1);
+        likeness.extend(here);
+        likeness.push(-1);
+        let _ = scope;
+        for &topology in &state.job.topologies {
+            let domains = &snapshot.domains[topology];
+            for level in 0..domains.levels() {
+                let domain = domains.of_node(place.node, level);
+                let alone = domain == NONE || domains.nodes(domain).len() == 1;
+                let confined = || {
+                    let mut groups = state.job.groups.iter().zip(&state.confined);
+                    groups.any(|(group, at)| {
+                        group.required.is_some_and(|(known, _)| known == topology)
+                            && at.is_some_and(|at| domain != NONE && (at == domain || (domains.is_zone(at) && domains.place(at).node == place.node)))
+                    })
+                };
+                likeness.push(if alone && !confined() { -2 } else { i64::from(domain) });
+            }
+        }
+        likeness
+    }
+}
