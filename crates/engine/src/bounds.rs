@@ -4,6 +4,9 @@ use crate::gang::GroupId;
 use crate::job::Span;
 use crate::state::{Scope, Score, State};
 
+/// A bound looks into each candidate domain of an open choice if there are at most so many.
+const FEW_DOMAINS: usize = 32;
+
 impl State<'_, '_> {
     /// A score that no completion of this state beats, entry by entry compared from the first.
     ///
@@ -14,25 +17,29 @@ impl State<'_, '_> {
         let given_up: u64 = self.given_up(active);
         bound[0] = given_up + self.excess(0, active);
         let spare = bound[0] - given_up;
-        // Groups that are alike and untouched have the same bound.
-        let mut known: Vec<(usize, usize, Scope, u64)> = Vec::new();
+        // Spans that are untouched and ask for the same have the same bound.
+        let mut known: Vec<(Asked, u64)> = Vec::new();
         for (number, span) in self.job.spans.iter().enumerate() {
             let group = &self.job.groups[span.group];
             if !active[span.group] || group.batches.iter().all(|batch| self.left[*batch] == 0) {
                 continue;
             }
-            let scope = self.scope(span.group);
-            let is_fresh = self.span_used(number) == 0 && self.confined[span.group].is_none();
-            let same = |entry: &&(usize, usize, Scope, u64)| {
-                is_fresh && (entry.0, entry.1) == (group.profile, span.entry) && entry.2 == scope
+            let is_fresh = self.span_used(number) == 0;
+            let has_nested = group.children.iter().any(|child| self.job.groups[*child].required.is_some());
+            let asked = Asked {
+                at: (span.topology, span.level),
+                open: group.required.filter(|_| self.confined[span.group].is_none()),
+                nested: has_nested.then_some(group.profile),
+                kinds: self.left_by_kind(span.group, active),
+                scope: self.scope(span.group),
             };
-            let more = match known.iter().find(same) {
-                Some((.., more)) => *more,
-                None => self.more_domains(number, span, spare, active, &scope),
+            let more = match known.iter().find(|(known, _)| is_fresh && *known == asked) {
+                Some((_, more)) => *more,
+                None => self.more_domains(number, span, spare, active, &asked.scope),
             };
             bound[span.entry] += more;
             if is_fresh {
-                known.push((group.profile, span.entry, scope, more));
+                known.push((asked, more));
             }
         }
         bound
@@ -94,6 +101,9 @@ impl State<'_, '_> {
             return u64::from(self.span_used(number) == 0);
         }
         let candidates = self.snapshot.domains[topology].within(Self::domain_in(scope, topology), level);
+        if candidates.len() > FEW_DOMAINS {
+            return self.more_in(number, span, spare, active, scope);
+        }
         let mut least = u64::MAX;
         for domain in candidates {
             let scope = self.narrowed(scope, topology, domain);
@@ -122,18 +132,29 @@ impl State<'_, '_> {
         let mut more = 0;
         for &(kind, left, _) in &kinds {
             let need = left.saturating_sub(spare);
-            if need > 0 {
-                let caps = self.capacities(number, span, scope, |place_or_domain| match place_or_domain {
+            if need > 0 && self.is_plain(number, span) {
+                let domains = &self.snapshot.domains[span.topology];
+                let range = domains.within(Self::domain_in(scope, span.topology), span.level);
+                let counts = &self.snapshot.kinds[kind].count[span.topology];
+                more = more.max(fewest_of(&counts[range.start as usize..range.end as usize], need));
+            } else if need > 0 {
+                let take = |at| match at {
                     At::Domain(domain) => self.snapshot.count(kind, span.topology, domain),
                     At::Node(node) => u64::from(self.snapshot.kinds[kind].fit[node as usize]),
-                });
-                more = more.max(fewest(caps, need));
+                };
+                more = more.max(fewest(|| self.capacities(number, span, scope, take), need));
             }
         }
         if kinds.len() > 1 {
             more = more.max(self.more_by_sums(number, span, spare, &kinds, scope));
         }
         more.max(self.more_by_children(number, span, spare, active, scope))
+    }
+
+    /// Whether a span's domains are counted as they are: none in use, no zones, no node outside them.
+    fn is_plain(&self, number: usize, span: &Span) -> bool {
+        let domains = &self.snapshot.domains[span.topology];
+        self.span_used(number) == 0 && domains.is_complete() && domains.zone_level != Some(span.level)
     }
 
     /// The same by sums of one resource, for pods of several kinds.
@@ -159,14 +180,14 @@ impl State<'_, '_> {
                 let open = kinds.iter().any(|(kind, ..)| self.snapshot.kinds[*kind].fit[node as usize] > 0);
                 if open { self.snapshot.free[node as usize * width + resource].max(0).unsigned_abs() } else { 0 }
             };
-            let caps = self.capacities(number, span, scope, |at| match at {
+            let take = |at| match at {
                 At::Node(node) => free(node),
                 At::Domain(domain) => {
                     let nodes = self.snapshot.domains[span.topology].nodes(domain);
                     nodes.iter().map(|node| free(*node)).sum()
                 }
-            });
-            more = more.max(fewest(caps, need.unsigned_abs()));
+            };
+            more = more.max(fewest(|| self.capacities(number, span, scope, take), need.unsigned_abs()));
         }
         more
     }
@@ -202,24 +223,54 @@ impl State<'_, '_> {
     }
 }
 
+/// What the bound of an untouched span depends on.
+struct Asked {
+    at: (usize, usize),
+    open: Option<(usize, usize)>,
+    nested: Option<usize>,
+    kinds: Vec<(usize, u64, usize)>,
+    scope: Scope,
+}
+
+impl PartialEq for Asked {
+    fn eq(&self, other: &Self) -> bool {
+        let kinds = |asked: &Self| asked.kinds.iter().map(|(kind, left, _)| (*kind, *left)).collect::<Vec<_>>();
+        (self.at, self.open, self.nested) == (other.at, other.open, other.nested)
+            && self.scope == other.scope
+            && kinds(self) == kinds(other)
+    }
+}
+
 #[derive(Clone, Copy)]
 enum At {
     Domain(u32),
     Node(u32),
 }
 
+/// The fewest of some domains that take `need`.
+fn fewest_of(caps: &[u64], need: u64) -> u64 {
+    let largest = caps.iter().copied().max().unwrap_or(0);
+    if largest == 0 {
+        return 0;
+    }
+    let least = need.div_ceil(largest);
+    // Most clusters have many domains alike.
+    if least == 1 || caps.iter().filter(|cap| **cap == largest).count() as u64 >= least {
+        return least;
+    }
+    fewest(|| caps.iter().map(|cap| (false, *cap)), need)
+}
+
 /// The fewest further domains that take `need` together with all that are in use.
-fn fewest(caps: impl Iterator<Item = (bool, u64)>, need: u64) -> u64 {
-    let (mut have, mut largest, mut how_many, mut fresh) = (0, 0, 0, Vec::new());
-    for (used, cap) in caps {
+fn fewest<I: Iterator<Item = (bool, u64)>>(caps: impl Fn() -> I, need: u64) -> u64 {
+    let (mut have, mut largest, mut how_many) = (0, 0, 0);
+    for (used, cap) in caps() {
         if used {
             have += cap;
-        } else if cap > 0 {
-            if cap > largest {
-                (largest, how_many) = (cap, 0);
-            }
+        } else if cap > largest {
+            (largest, how_many) = (cap, 1);
+        } else {
             how_many += u64::from(cap == largest);
-            fresh.push(cap);
         }
     }
     let need = need.saturating_sub(have);
@@ -230,6 +281,7 @@ fn fewest(caps: impl Iterator<Item = (bool, u64)>, need: u64) -> u64 {
     if need.div_ceil(largest) <= how_many {
         return need.div_ceil(largest);
     }
+    let mut fresh: Vec<u64> = caps().filter(|(used, cap)| !used && *cap > 0).map(|(_, cap)| cap).collect();
     fresh.sort_unstable_by(|a, b| b.cmp(a));
     let mut sum = 0;
     for (i, cap) in fresh.iter().enumerate() {

@@ -85,12 +85,14 @@ impl<'a, 's, 'j> Decider<'a, 's, 'j> {
         let job = self.state.job;
         let Some((topology, level)) = job.groups[0].required else { return self.attempt(None) };
         let scope = self.state.scope(0);
+        let simple = scope.iter().all(|(known, _)| *known == topology);
         let demand = self.state.left_by_kind(0, &self.possible);
+        let amounts = self.state.amounts(&demand);
         let mut domains: Vec<(u64, i64, u32)> = Vec::new();
         for domain in self.state.domains_for(0, topology, level, &scope) {
-            let inside = self.state.narrowed_to(&scope, topology, domain);
-            let short = demand.iter().map(|(_, left, batch)| left.saturating_sub(self.state.room(*batch, &inside)));
-            domains.push((short.sum(), self.state.leftover(&demand, topology, domain), domain));
+            let room = |demand| self.state.room_in(demand, &scope, simple, topology, domain);
+            let short = demand.iter().map(|demand| demand.1.saturating_sub(room(demand))).sum();
+            domains.push((short, self.state.leftover(&amounts, topology, domain), domain));
         }
         let first = *domains.iter().min()?;
         let mut best = self.attempt(Some(first.2));

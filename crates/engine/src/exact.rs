@@ -235,6 +235,7 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
         let scope = self.state.scope(group);
         let first = self.sibling_before(at);
         let mut branches: Vec<(Score, i64, u32)> = Vec::new();
+        let amounts = self.state.amounts(&self.state.left_by_kind(group, &self.active));
         for domain in self.state.domains_for(group, topology, level, &scope) {
             let is_first = self.classes.as_ref().is_none_or(|it| it.stands_first(self.state, topology, domain));
             if domain < first || !is_first {
@@ -245,8 +246,7 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
             if self.has_room() {
                 let bound = self.state.lower_bound(&self.active);
                 if !self.is_hopeless(&bound) {
-                    let demand = self.state.left_by_kind(group, &self.active);
-                    branches.push((bound, self.state.leftover(&demand, topology, domain), domain));
+                    branches.push((bound, self.state.leftover(&amounts, topology, domain), domain));
                 }
             }
             self.state.confined[group] = None;

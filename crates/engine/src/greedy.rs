@@ -205,12 +205,13 @@ impl State<'_, '_> {
         active: &[bool],
     ) -> Vec<u32> {
         let demand = self.demand(group, want, active);
+        let amounts = self.amounts(&demand);
+        let simple = scope.iter().all(|(known, _)| *known == topology);
         let mut found: Vec<((u64, i64, u32), u32)> = Vec::new();
         for domain in self.domains_for(group, topology, level, scope) {
-            let inside = self.narrowed_to(scope, topology, domain);
-            if demand.iter().all(|(_, need, batch)| self.room(*batch, &inside) >= *need) {
+            if demand.iter().all(|demand| self.room_in(demand, scope, simple, topology, domain) >= demand.1) {
                 let cost = self.cost_above(group, topology, domain);
-                found.push(((cost, self.leftover(&demand, topology, domain), domain), domain));
+                found.push(((cost, self.leftover(&amounts, topology, domain), domain), domain));
             }
         }
         if found.len() > TRIES {
@@ -219,6 +220,23 @@ impl State<'_, '_> {
         }
         found.sort_unstable();
         found.into_iter().map(|(_, domain)| domain).collect()
+    }
+
+    /// The room for a demand in a candidate domain of a scope.
+    pub fn room_in(
+        &self,
+        demand: &(usize, u64, usize),
+        scope: &Scope,
+        simple: bool,
+        topology: usize,
+        domain: u32,
+    ) -> u64 {
+        let levels = &self.snapshot.domains[topology].level;
+        match Self::domain_in(scope, topology) {
+            Some(known) if levels[known as usize] >= levels[domain as usize] => self.room(demand.2, scope),
+            _ if simple => self.snapshot.count(demand.0, topology, domain),
+            _ => self.room(demand.2, &self.narrowed(scope, topology, domain)),
+        }
     }
 
     /// A scope cut with a domain that may be wider than what it is cut to already.
@@ -275,31 +293,37 @@ impl State<'_, '_> {
         cost
     }
 
-    /// What is left of the scarcest resource when a demand is met in a domain.
-    pub fn leftover(&self, demand: &[(usize, u64, usize)], topology: usize, domain: u32) -> i64 {
-        let width = self.snapshot.width;
-        let domains = &self.snapshot.domains[topology];
-        if domains.is_zone(domain) {
-            return i64::try_from(demand.iter().map(|(kind, ..)| self.snapshot.count(*kind, topology, domain)).sum::<u64>())
-                .unwrap_or(i64::MAX);
+    /// What a demand comes to, by resource: those that it asks for.
+    pub fn amounts(&self, demand: &[(usize, u64, usize)]) -> Vec<(usize, i64)> {
+        let amounts = (0..self.snapshot.width).map(|resource| {
+            let each = demand.iter().map(|(kind, need, _)| {
+                let need = i64::try_from(*need).unwrap_or(i64::MAX);
+                self.snapshot.kinds[*kind].key.request[resource].saturating_mul(need)
+            });
+            (resource, each.fold(0, i64::saturating_add))
+        });
+        amounts.filter(|(_, amount)| *amount > 0).collect()
+    }
+
+    /// What is left of the scarcest resource when some amounts are taken in a domain.
+    pub fn leftover(&self, amounts: &[(usize, i64)], topology: usize, domain: u32) -> i64 {
+        if self.snapshot.domains[topology].is_zone(domain) {
+            let zone = self.snapshot.free_in_zone(self.snapshot.domains[topology].place(domain));
+            let left = amounts.iter().filter(|(resource, _)| zone[*resource] != i64::MAX);
+            return left.map(|(resource, amount)| zone[*resource] - amount).max().unwrap_or(0);
         }
-        let at = domain as usize * width;
-        let total = &self.snapshot.domain_total[topology][at..at + width];
-        let free = &self.snapshot.domain_free[topology][at..at + width];
-        let mut scarcest = (0i64, 1i64, 0i64);
-        for resource in 0..width {
-            let need: i64 = demand
-                .iter()
-                .map(|(kind, need, _)| {
-                    self.snapshot.kinds[*kind].key.request[resource].saturating_mul(i64::try_from(*need).unwrap_or(i64::MAX))
-                })
-                .sum();
-            let total = total[resource].max(1);
-            if i128::from(need) * i128::from(scarcest.1) > i128::from(scarcest.0) * i128::from(total) {
-                scarcest = (need, total, free[resource] - need);
+        let at = domain as usize * self.snapshot.width;
+        let (mut scarcest, mut left) = (0.0, 0);
+        for &(resource, amount) in amounts {
+            // Shares only order domains, and are computed alike each time.
+            #[allow(clippy::cast_precision_loss)]
+            let share = amount as f64 / self.snapshot.domain_total[topology][at + resource].max(1) as f64;
+            if share > scarcest {
+                scarcest = share;
+                left = self.snapshot.domain_free[topology][at + resource] - amount;
             }
         }
-        scarcest.2
+        left
     }
 
     /// Puts what is not yet placed where it fits, in the domains that are chosen; groups that were given up are tried.

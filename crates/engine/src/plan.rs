@@ -89,6 +89,16 @@ pub fn order(gangs: &[Gang]) -> Vec<usize> {
 
 /// Plans all gangs on a snapshot in which their bound pods are charged; what is placed is charged afterwards.
 pub fn plan_on(snapshot: &mut Snapshot, gangs: &[Gang], options: Options) -> Plan {
+    plan_with(snapshot, gangs, options, &mut |_| {})
+}
+
+/// The same; `decided` hears of each gang when its minimum is decided, in order.
+pub fn plan_with(
+    snapshot: &mut Snapshot,
+    gangs: &[Gang],
+    options: Options,
+    decided: &mut dyn FnMut(usize),
+) -> Plan {
     let mut planner = Planner {
         snapshot,
         gangs,
@@ -100,12 +110,13 @@ pub fn plan_on(snapshot: &mut Snapshot, gangs: &[Gang], options: Options) -> Pla
     let order = order(gangs);
     for &gang in &order {
         planner.minimum(gang);
+        decided(gang);
     }
     planner.remainders();
     planner.proofs(&order);
     let unknown = Decision { outcome: Outcome::Undecided, placed: Vec::new(), reserved: Vec::new(), steps: 0 };
-    let decided = planner.decisions.into_iter().map(|decided| decided.map_or(unknown.clone(), |decided| decided.decision));
-    Plan { decisions: decided.collect() }
+    let all = planner.decisions.into_iter().map(|planned| planned.map_or(unknown.clone(), |planned| planned.decision));
+    Plan { decisions: all.collect() }
 }
 
 #[derive(Clone, Debug)]
