@@ -11,11 +11,11 @@ impl State<'_, '_> {
     /// A score that no completion of this state beats, entry by entry compared from the first.
     ///
     /// `active` tells which groups are to be placed. Entries after the first may assume that the first is met exactly:
-    /// that many pods, whichever, stay without a place.
-    pub fn lower_bound(&self, active: &[bool]) -> Score {
+    /// that many pods, whichever, stay without a place. At least `forfeited` do.
+    pub fn lower_bound(&self, active: &[bool], forfeited: u64) -> Score {
         let mut bound = self.score.clone();
         let given_up: u64 = self.given_up(active);
-        bound[0] = given_up + self.excess(0, active);
+        bound[0] = (given_up + self.excess(0, active)).max(forfeited);
         let spare = bound[0] - given_up;
         // Spans that are untouched and ask for the same have the same bound.
         let mut known: Vec<(Asked, u64)> = Vec::new();
@@ -98,7 +98,8 @@ impl State<'_, '_> {
             return self.more_in(number, span, spare, active, &self.narrowed(scope, topology, domain));
         }
         if topology == span.topology && span.level <= level {
-            return u64::from(self.span_used(number) == 0);
+            let left: u64 = self.left_by_kind(span.group, active).iter().map(|(_, left, _)| left).sum();
+            return u64::from(self.span_used(number) == 0 && left > spare);
         }
         let candidates = self.snapshot.domains[topology].within(Self::domain_in(scope, topology), level);
         if candidates.len() > FEW_DOMAINS {

@@ -31,7 +31,8 @@ pub(crate) fn decide(snapshot: &mut Snapshot, job: &Job<'_>, budget: u64) -> (De
 pub(crate) fn fits(snapshot: &mut Snapshot, job: &Job<'_>, budget: u64) -> Decided {
     let mut state = State::new(snapshot, job, budget);
     let mut decider = Decider::new(&mut state);
-    let decided = match decider.any() {
+    let any = if decider.possible[0] { decider.any() } else { None };
+    let decided = match any {
         Some(found) => Decided::Placed(found),
         None => decider.prove(),
     };
@@ -61,10 +62,13 @@ impl<'a, 's, 'j> Decider<'a, 's, 'j> {
     }
 
     fn run(&mut self) -> Decided {
+        if !self.possible[0] {
+            return self.prove();
+        }
         if self.state.job.waiting() == 0 {
             return Decided::Placed(self.found(self.possible.clone()));
         }
-        let floor = self.state.lower_bound(&self.possible);
+        let floor = self.state.lower_bound(&self.possible, 0);
         let mut best = self.straight(&floor);
         if best.is_none() {
             match self.prove() {
@@ -106,7 +110,7 @@ impl<'a, 's, 'j> Decider<'a, 's, 'j> {
                 continue;
             }
             self.state.confined[0] = Some(domain);
-            others.push((self.state.lower_bound(&self.possible), leftover, domain));
+            others.push((self.state.lower_bound(&self.possible, 0), leftover, domain));
             self.state.confined[0] = None;
         }
         others.sort_unstable();

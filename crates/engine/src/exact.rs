@@ -230,6 +230,9 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
             self.fill(0);
             return;
         };
+        if !self.active[group] {
+            return self.choose(at + 1);
+        }
         let job = self.state.job;
         let Some((topology, level)) = job.groups[group].required else { return };
         let scope = self.state.scope(group);
@@ -244,7 +247,7 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
             self.state.steps(1);
             self.state.confined[group] = Some(domain);
             if self.has_room() {
-                let bound = self.state.lower_bound(&self.active);
+                let bound = self.state.lower_bound(&self.active, 0);
                 if !self.is_hopeless(&bound) {
                     branches.push((bound, self.state.leftover(&amounts, topology, domain), domain));
                 }
@@ -260,6 +263,21 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
             self.choose(at + 1);
             self.state.confined[group] = None;
         }
+        if !self.is_over && self.state.need_below(group, &self.active) == 0 {
+            self.choose_none(at, group);
+        }
+    }
+
+    /// A group that need not have anything gets nothing.
+    fn choose_none(&mut self, at: usize, group: GroupId) {
+        let (active, forfeited) = (self.active.clone(), self.forfeited);
+        self.state.deactivate(group, &mut self.active);
+        self.forfeited = self.state.given_up(&self.active);
+        let bound = self.state.lower_bound(&self.active, 0);
+        if !self.is_hopeless(&bound) {
+            self.choose(at + 1);
+        }
+        (self.active, self.forfeited) = (active, forfeited);
     }
 
     /// The domain of the sibling before that is alike: of equal groups the order does not matter.
@@ -297,8 +315,7 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
             return;
         }
         if self.goal == Goal::Best {
-            let mut bound = self.state.lower_bound(&self.active);
-            bound[0] = bound[0].max(self.forfeited);
+            let bound = self.state.lower_bound(&self.active, self.forfeited);
             if self.is_hopeless(&bound) {
                 return;
             }
@@ -367,12 +384,13 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
         let cap = caps[class as usize];
         for amount in (0..=most).rev() {
             if self.is_over {
-                return;
+                break;
             }
             // Fewer here than the others can make up for leave pods without a place; the bound judges that.
             let short = (want as u64).saturating_sub(u64::from(amount) + rest);
-            if self.goal == Goal::Any && short > 0 && self.fills[at + 1..].iter().all(|o| job.batches[*o].leaf != it.leaf) {
-                return;
+            let is_last = || self.fills[at + 1..].iter().all(|other| job.batches[*other].leaf != it.leaf);
+            if self.goal == Goal::Any && short > 0 && is_last() {
+                break;
             }
             caps[class as usize] = amount;
             let before = self.state.puts.len();
@@ -413,7 +431,8 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
             let other = Place { node: place.node, zone: u16::try_from(zone).ok() };
             likeness.extend_from_slice(snapshot.free_in_zone(other));
         }
-        likeness.push(place.zone.map_or(-1, i64::from));
+        // Zones of two nodes could be exchanged only together.
+        likeness.extend(place.zone.map(|zone| i64::from(place.node) << 16 | i64::from(zone)));
         let mut here: Vec<i64> = Vec::new();
         for put in state.puts.iter().filter(|put| put.place.node == place.node) {
             here.push(i64::try_from(state.job.batches[put.batch].leaf).unwrap_or(-1));

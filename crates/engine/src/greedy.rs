@@ -22,13 +22,28 @@ impl State<'_, '_> {
         let Some((topology, level)) = self.job.groups[group].required.filter(|_| self.confined[group].is_none()) else {
             return self.greedy_inside(group, want, active);
         };
+        // What need not have anything is tried when the minima of all have their place.
+        let is_needless = want == Want::Minimum && self.need_below(group, active) == 0;
+        if is_needless && group != 0 {
+            self.deactivate(group, active);
+            return true;
+        }
         let scope = self.scope(group);
         for domain in self.candidates(group, topology, level, &scope, want, active).into_iter().take(TRIES) {
             if self.greedy_in(group, domain, want, active) {
                 return true;
             }
         }
-        false
+        if is_needless {
+            self.below(group).into_iter().for_each(|below| active[below] = false);
+        }
+        is_needless
+    }
+
+    /// Pods that a group must get if all its active parts are placed.
+    pub fn need_below(&self, group: GroupId, active: &[bool]) -> usize {
+        let leaves = self.job.groups[group].leaves.iter().filter(|leaf| active[**leaf]);
+        leaves.map(|leaf| self.job.groups[*leaf].need.saturating_sub(self.placed(*leaf))).sum()
     }
 
     /// Places a group in a domain of its level.
@@ -329,7 +344,7 @@ impl State<'_, '_> {
     /// Puts what is not yet placed where it fits, in the domains that are chosen; groups that were given up are tried.
     pub fn extend(&mut self, active: &mut [bool]) {
         for leaf in self.job.groups[0].leaves.clone() {
-            if active[leaf] {
+            if active[leaf] && self.is_settled(leaf) {
                 let scope = self.scope(leaf);
                 for &batch in self.job.batches_of(leaf) {
                     if self.left[batch] > 0 {
@@ -339,16 +354,49 @@ impl State<'_, '_> {
             }
         }
         for group in 0..self.job.groups.len() {
-            let parent_active = self.job.groups[group].parent.is_some_and(|parent| active[parent]);
+            let parent_active =
+                self.job.groups[group].parent.is_some_and(|parent| active[parent] && self.is_settled(parent));
             if active[group] || !parent_active || self.job.is_hopeless(group) {
                 continue;
             }
             for below in std::iter::once(group).chain(self.below(group)) {
                 active[below] = !self.job.is_hopeless(below);
             }
-            if !self.greedy(group, Want::All, active) && !self.greedy(group, Want::Minimum, active) {
+            if self.greedy(group, Want::All, active) {
+                continue;
+            }
+            let some = self.job.groups[group].children.is_empty() && self.need_below(group, active) == 0;
+            if !(some && self.greedy_some(group)) && !self.greedy(group, Want::Minimum, active) {
                 self.deactivate(group, active);
             }
         }
+    }
+
+    /// Whether a group and all above it that need a domain have one.
+    fn is_settled(&self, group: GroupId) -> bool {
+        let mut path = self.job.gang.ancestry(group);
+        path.all(|group| self.job.groups[group].required.is_none() || self.confined[group].is_some())
+    }
+
+    /// Puts as many pods as fit of a leaf that needs none into the domain that takes most.
+    fn greedy_some(&mut self, leaf: GroupId) -> bool {
+        if let Some((topology, level)) = self.job.groups[leaf].required.filter(|_| self.confined[leaf].is_none()) {
+            let scope = self.scope(leaf);
+            let room = |domain: &u32| -> u64 {
+                let inside = self.narrowed_to(&scope, topology, *domain);
+                let batches = self.job.batches_of(leaf).iter();
+                batches.map(|batch| self.room(*batch, &inside).min(self.left[*batch] as u64)).sum()
+            };
+            let domains = self.domains_for(leaf, topology, level, &scope);
+            let Some(most) = domains.into_iter().max_by_key(|domain| (room(domain), std::cmp::Reverse(*domain))) else {
+                return false;
+            };
+            self.confined[leaf] = Some(most);
+        }
+        let scope = self.scope(leaf);
+        for &batch in self.job.batches_of(leaf) {
+            self.fill(batch, self.left[batch], &scope);
+        }
+        true
     }
 }

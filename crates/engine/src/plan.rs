@@ -124,6 +124,8 @@ struct Planned {
     decision: Decision,
     /// The snapshot's revision that a proof speaks of.
     revision: u64,
+    /// The domain that was chosen for the root.
+    root: Option<DomainId>,
 }
 
 struct Planner<'a> {
@@ -141,11 +143,18 @@ impl Planner<'_> {
     fn minimum(&mut self, index: usize) {
         let gang = &self.gangs[index];
         self.snapshot.forget();
-        let (decided, steps, all, minimum) = self.decide(gang);
+        let (decided, steps, all, minimum) = match self.anchor(gang) {
+            Ok(anchor) => self.decide(gang, anchor),
+            Err(claim) => (Decided::CannotFit(claim), 0, Vec::new(), Vec::new()),
+        };
+        let mut root = None;
         let mut decision = Decision { outcome: Outcome::Undecided, placed: Vec::new(), reserved: Vec::new(), steps };
         match decided {
-            Decided::Placed(_) => {
+            Decided::Placed(found) => {
                 decision.outcome = Outcome::Placed;
+                let topology = gang.groups[0].constraint.map_or(0, |constraint| constraint.topology);
+                let topology = u16::try_from(topology).unwrap_or(u16::MAX);
+                root = found.confined[0].map(|index| DomainId { topology, index });
                 for (pod, place) in &minimum {
                     self.snapshot.add(*place, &gang.pods[*pod].request);
                 }
@@ -163,16 +172,12 @@ impl Planner<'_> {
             decision.reserved = self.reservation(index);
             self.snapshot.set_closed(&decision.reserved, true);
         }
-        self.decisions[index] = Some(Planned { decision, revision: self.snapshot.revision() });
+        self.decisions[index] = Some(Planned { decision, revision: self.snapshot.revision(), root });
     }
 
     /// The decision with the pods of the whole placement and of its minimum.
-    fn decide(&mut self, gang: &Gang) -> (Decided, u64, Vec<(usize, Place)>, Vec<(usize, Place)>) {
+    fn decide(&mut self, gang: &Gang, anchor: Option<DomainId>) -> (Decided, u64, Placed, Placed) {
         let none = Vec::new;
-        let anchor = match self.anchor(gang) {
-            Ok(anchor) => anchor,
-            Err(claim) => return (Decided::CannotFit(claim), 0, none(), none()),
-        };
         let job = match Job::new(gang, anchor, self.snapshot) {
             Ok(job) => job,
             Err(claim) => return (Decided::CannotFit(claim), 0, none(), none()),
@@ -191,7 +196,8 @@ impl Planner<'_> {
         };
         let planned = self.decisions[index].as_ref().filter(|planned| planned.decision.outcome == Outcome::Placed);
         let Some(planned) = planned else { return Err(Claim::BaseWaits(base.clone())) };
-        anchor(self.snapshot, &self.gangs[index], &planned.decision)
+        // A base of which nothing must be placed has chosen its domain all the same.
+        Ok(anchor(self.snapshot, &self.gangs[index], &planned.decision)?.or(planned.root))
     }
 
     /// Nodes to keep for a gang that waits: where it would go if no gang had anything.
@@ -214,7 +220,7 @@ impl Planner<'_> {
             let gang = &self.gangs[index];
             let Some(mut planned) = self.decisions[index].take() else { continue };
             // Room only shrinks: what was best alone and still fits is best.
-            let placed = if self.still_fits(gang, &rest) { rest } else { self.again(gang, &planned.decision) };
+            let placed = if self.still_fits(gang, &rest) { rest } else { self.again(gang, &planned) };
             for (pod, place) in &placed {
                 self.snapshot.add(*place, &gang.pods[*pod].request);
             }
@@ -242,24 +248,31 @@ impl Planner<'_> {
     }
 
     /// Plans the rest of a gang whose minimum has its place.
-    fn again(&mut self, gang: &Gang, decision: &Decision) -> Vec<(usize, Place)> {
+    fn again(&mut self, gang: &Gang, planned: &Planned) -> Placed {
+        let anchor = planned.root.or(self.anchor(gang).ok().flatten());
         let mut gang = gang.clone();
-        for (pod, place) in &decision.placed {
+        for (pod, place) in &planned.decision.placed {
             gang.pods[*pod].bound = Some(*place);
         }
-        let (_, _, all, _) = self.decide(&gang);
+        let (_, _, all, _) = self.decide(&gang, anchor);
         all
     }
 
     /// Proofs speak of the cluster as the plan leaves it; those that were found earlier are made anew.
     fn proofs(&mut self, order: &[usize]) {
-        let mut closed: Vec<NodeId> = Vec::new();
+        let mut keepers: FxHashMap<NodeId, usize> = FxHashMap::default();
+        for planned in self.decisions.iter().flatten() {
+            planned.decision.reserved.iter().for_each(|node| *keepers.entry(*node).or_default() += 1);
+        }
         for &index in order.iter().rev() {
             let Some(mut planned) = self.decisions[index].take() else { continue };
-            // What this gang or one behind it reserves is open to it.
-            if !planned.decision.reserved.is_empty() {
-                closed.extend(&planned.decision.reserved);
-                self.snapshot.set_closed(&planned.decision.reserved, false);
+            // What this gang or one behind it reserves is open to it, unless one in front reserves it too.
+            for node in &planned.decision.reserved {
+                let keepers = keepers.entry(*node).or_default();
+                *keepers -= 1;
+                if *keepers == 0 {
+                    self.snapshot.set_closed(&[*node], false);
+                }
             }
             let is_old = planned.revision != self.snapshot.revision();
             if let Outcome::CannotFit(proof) = &planned.decision.outcome
@@ -279,8 +292,6 @@ impl Planner<'_> {
             }
             self.decisions[index] = Some(planned);
         }
-        // Gangs in front may have reserved nodes again; nodes stay closed only while a plan is made.
-        self.snapshot.set_closed(&closed, false);
     }
 }
 

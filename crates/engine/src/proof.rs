@@ -44,7 +44,8 @@ pub enum Claim {
         group: GroupId,
     },
     /// At most `fits` pods of the leaf can stand in its scope, one kind of pod looked at alone: the sum over kinds of
-    /// min(waiting pods of the kind, sum over the scope of how many of the kind a place takes by itself).
+    /// min(waiting pods of the kind, sum over the scope of how many of the kind a place takes by itself, zones of one
+    /// node together no more than the node).
     Count {
         /// A needed leaf.
         leaf: GroupId,
@@ -54,7 +55,8 @@ pub enum Claim {
         need: u64,
     },
     /// Over the places that any waiting pod of the leaves may use within the leaf's scope there is `free` of a resource
-    /// (per node, nothing negative; nodes, not zones), and the leaves need more: for each leaf the sum of its `need` smallest requests.
+    /// (per node, nothing negative; nodes, not zones), and the leaves need more: for each leaf the sum of its `need`
+    /// smallest requests.
     Sum {
         /// Needed leaves.
         leaves: Vec<GroupId>,
@@ -65,13 +67,13 @@ pub enum Claim {
         /// What is needed, which is more.
         need: i64,
     },
-    /// The groups each need one whole domain of the same level, and the domains together take fewer groups than there are. What a
-    /// domain takes at most: the largest m such that for every kind of pod the sum of the m smallest needs of that kind
-    /// is at most the domain's count of the kind. The need of a group of a kind counts only leaves all of whose waiting
-    /// pods are of one kind, and only needed leaves under the group. Candidates of each group are as in `Split`; a group's candidates
-    /// must all be among those counted.
+    /// The groups each need one domain of the same level, and the domains together take fewer groups than there are.
+    /// What a domain takes at most: the largest m such that for every kind of pod the sum of the m smallest needs of that kind
+    /// is at most the count of the kind in the part of the domain that is in the scope above. The need of a group of a
+    /// kind counts only leaves all of whose waiting pods are of one kind, and only needed leaves under the group. The
+    /// domains are the candidates of the groups as in `Split`.
     Copies {
-        /// Needed groups with the same topology and required level, none confined yet, none with bound pods.
+        /// Needed siblings with the same topology and required level, none confined yet, none with bound pods.
         groups: Vec<GroupId>,
         /// At most so many of them fit.
         fits: u64,

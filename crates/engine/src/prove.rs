@@ -5,6 +5,7 @@ use crate::exact::Exact;
 use crate::gang::GroupId;
 use crate::job::Job;
 use crate::proof::{Branch, Claim, DomainId};
+use crate::snapshot::Zoning;
 use crate::state::{Scope, State};
 
 /// What came of it.
@@ -69,7 +70,7 @@ impl<'a, 's, 'j> Prover<'a, 's, 'j> {
         let job = self.job();
         let is_open = |group: GroupId| {
             let it = &job.groups[group];
-            it.required.is_some() && self.state.confined[group].is_none() && !it.batches.is_empty()
+            it.required.is_some() && self.state.confined[group].is_none() && self.need_below(group) > 0
         };
         let mut best: Option<(GroupId, Vec<u32>)> = None;
         let mut seen: Vec<usize> = Vec::new();
@@ -152,6 +153,12 @@ impl<'a, 's, 'j> Prover<'a, 's, 'j> {
                 self.need(&it.children.clone());
             }
         }
+    }
+
+    /// Pods that a group must get.
+    fn need_below(&self, group: GroupId) -> usize {
+        let leaves = self.job().groups[group].leaves.iter().filter(|leaf| self.needed[**leaf]);
+        leaves.map(|leaf| self.job().groups[*leaf].need).sum()
     }
 
     fn needed_leaves(&self) -> Vec<GroupId> {
@@ -255,17 +262,19 @@ impl<'a, 's, 'j> Prover<'a, 's, 'j> {
                     && it.required == Some((topology, level))
                     && it.bound.is_empty()
                     && self.state.confined[*group].is_none()
+                    && self.need_below(*group) > 0
             };
             let groups: Vec<GroupId> = (first..job.groups.len()).filter(is_one).collect();
             let above_open = job.gang.ancestry(first).skip(1).any(|above| {
-                job.groups[above].required.is_some() && self.state.confined[above].is_none()
+                job.groups[above].required.is_some()
+                    && self.state.confined[above].is_none()
             });
             if groups.len() < 2 || above_open {
                 continue;
             }
             let needs = self.needs_by_kind(&groups);
-            let scope = self.state.scope(first);
-            let domains = self.state.domains_for(first, topology, level, &scope);
+            let scope = self.state.scope(groups[0]);
+            let domains = self.state.domains_for(groups[0], topology, level, &scope);
             let takes = domains.iter().map(|domain| {
                 let inside = self.state.narrowed_to(&scope, topology, *domain);
                 let most = needs.iter().map(|(batch, sorted)| {
@@ -338,12 +347,13 @@ impl<'a, 's, 'j> Prover<'a, 's, 'j> {
             return None;
         }
         let mut nodes: Vec<u32> = Vec::new();
-        let mut scopes: Vec<(Scope, usize)> = Vec::new();
+        let mut scopes: Vec<(Scope, usize, bool)> = Vec::new();
         for leaf in leaves {
             for batch in job.batches_of(*leaf) {
-                let eligibility = snapshot.kinds[job.batches[*batch].kind].key.eligibility;
+                let key = &snapshot.kinds[job.batches[*batch].kind].key;
+                let (eligibility, zoned) = (key.eligibility, key.zoning == Zoning::Required);
                 let scope = self.state.scope(*leaf);
-                if scopes.contains(&(scope.clone(), eligibility)) {
+                if scopes.contains(&(scope.clone(), eligibility, zoned)) {
                     continue;
                 }
                 let inside = self.state.nodes_in(&scope);
@@ -351,9 +361,13 @@ impl<'a, 's, 'j> Prover<'a, 's, 'j> {
                     return None;
                 }
                 let allowed = &snapshot.cluster.eligibility[eligibility].allowed;
-                let open = |node: &u32| allowed.contains(*node as usize) && !snapshot.closed[*node as usize];
+                let open = |node: &u32| {
+                    let at = *node as usize;
+                    let has_place = !zoned || !snapshot.cluster.nodes[at].zones.is_empty();
+                    allowed.contains(at) && !snapshot.closed[at] && has_place
+                };
                 nodes.extend(inside.into_iter().filter(open));
-                scopes.push((scope, eligibility));
+                scopes.push((scope, eligibility, zoned));
             }
         }
         nodes.sort_unstable();

@@ -273,6 +273,10 @@ impl Snapshot {
     pub(crate) fn count(&self, kind: KindId, topology: usize, domain: u32) -> u64 {
         let domains = &self.domains[topology];
         if domains.is_zone(domain) {
+            // Pods that are not put into zones are in none.
+            if self.kinds[kind].key.zoning == Zoning::None {
+                return 0;
+            }
             return u64::from(self.fit(kind, domains.place(domain)));
         }
         self.kinds[kind].count[topology][domain as usize]

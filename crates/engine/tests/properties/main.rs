@@ -1,0 +1,54 @@
+//! Properties of the engine on random problems, against answers found by trying everything and by an integer program.
+//!
+//! `TRELLIS_CASES=<factor>` multiplies the number of cases, `TRELLIS_SEED=<number>` moves them. A failing case is
+//! printed with its seed and as small as it could be made; its seed then goes into the list of regressions here, which
+//! are tried first.
+
+mod harness;
+mod oracles;
+mod proofs;
+mod several;
+mod single;
+
+use trellis_testkit::placement::generate;
+
+/// Seeds that failed once.
+const SMALL_REGRESSIONS: &[u64] = &[];
+const MEDIUM_REGRESSIONS: &[u64] = &[];
+const SEVERAL_REGRESSIONS: &[u64] = &[];
+
+#[test]
+fn small_problems_are_decided_as_by_exhaustive_search() {
+    harness::check(generate::small, 20_000, SMALL_REGRESSIONS, |problem, _| single::judge_by_exhaustion(problem));
+}
+
+#[test]
+fn medium_problems_are_decided_as_by_an_integer_program() {
+    harness::check(generate::medium, 500, MEDIUM_REGRESSIONS, |problem, _| single::judge_by_program(problem));
+}
+
+#[test]
+fn several_gangs_are_taken_in_order_and_none_waits_that_fits() {
+    harness::check(generate::several, 4_000, SEVERAL_REGRESSIONS, |problem, _| several::judge(problem));
+}
+
+#[test]
+fn the_order_of_the_input_does_not_matter() {
+    harness::check(generate::several, 2_000, SEVERAL_REGRESSIONS, several::judge_shuffled);
+    harness::check(generate::small, 2_000, SMALL_REGRESSIONS, several::judge_shuffled);
+}
+
+#[test]
+fn mutated_proofs_are_refused() {
+    proofs::check(1_000);
+}
+
+#[test]
+fn generated_problems_keep_the_promises_of_the_types() {
+    oracles::check_invariants(2_000);
+}
+
+#[test]
+fn the_oracles_agree() {
+    harness::check(generate::small, 400, SMALL_REGRESSIONS, |problem, _| oracles::judge_agreement(problem));
+}

@@ -1,0 +1,1 @@
+pub fn check(_: u64) {}

@@ -1,0 +1,145 @@
+//! Members that stand already, and gangs that follow others.
+
+use super::check;
+
+#[test]
+fn scale_out_joins_its_peers() {
+    // r1 would be the better rack; the bound pod decides.
+    check(
+        "topology t: rack host
+         r1/*: a1..a4 gpu=1
+         r2/*: b1..b3 gpu=1",
+        "gang required=rack: 2 x gpu=1 + 1 x gpu=1 @b1",
+        "gang: 2 placed
+         gang at rack: r2",
+    );
+    // Or it waits.
+    check(
+        "topology t: rack host
+         r1/*: a1..a4 gpu=1
+         r2/*: b1 gpu=1",
+        "gang required=rack: 1 x gpu=1 + 1 x gpu=1 @b1",
+        "gang: waits",
+    );
+    // Members above the minimum wait without holding up the gang.
+    check(
+        "topology t: rack host
+         r1/*: a1..a4 gpu=1
+         r2/*: b1 b2 gpu=1",
+        "gang required=rack min=1: 2 x gpu=1 + 1 x gpu=1 @b1",
+        "gang: 1 placed
+         gang on: b1 b2",
+    );
+}
+
+#[test]
+fn bound_pods_that_break_a_required_level_wait() {
+    check(
+        "topology t: rack host
+         r1/*: a1 a2 gpu=1
+         r2/*: b1 b2 gpu=1",
+        "gang required=rack: 1 x gpu=1 + 1 x gpu=1 @a1 + 1 x gpu=1 @b1",
+        "gang: waits",
+    );
+}
+
+#[test]
+fn a_preferred_level_counts_bound_pods() {
+    check(
+        "topology t: rack host
+         r1/*: a1 gpu=1
+         r2/*: b1 gpu=1
+         r2/*: b2 gpu=4",
+        "gang preferred=rack: 1 x gpu=1 + 1 x gpu=1 @b1",
+        "gang: 1 placed
+         gang on: b1 b2",
+    );
+}
+
+#[test]
+fn a_scaled_gang_follows_its_base_in_one_plan() {
+    // Alone the scaled gang would take r1, which comes first and is tighter.
+    check(
+        "topology t: rack host
+         r1/*: a1 a2 gpu=1
+         r2/*: b1..b6 gpu=1",
+        "base required=rack: 3 x gpu=1
+         scaled base=base: 2 x gpu=1",
+        "base: 3 placed
+         scaled: 2 placed
+         base at rack: r2
+         scaled at rack: r2",
+    );
+    check(
+        "topology t: rack host
+         r1/*: a1 a2 gpu=1
+         r2/*: b1..b4 gpu=1",
+        "base required=rack: 3 x gpu=1
+         scaled base=base: 2 x gpu=1",
+        "base: 3 placed
+         scaled: waits",
+    );
+}
+
+#[test]
+fn a_scaled_gang_is_planned_after_its_base_whatever_its_priority() {
+    check(
+        "topology t: rack host
+         r1/*: a1 a2 gpu=1
+         r2/*: b1..b6 gpu=1",
+        "base required=rack: 3 x gpu=1
+         scaled base=base priority=9: 2 x gpu=1",
+        "base at rack: r2
+         scaled at rack: r2",
+    );
+}
+
+#[test]
+fn a_scaled_gang_waits_with_its_base() {
+    check(
+        "topology t: rack host
+         r1/*: a1 a2 gpu=1",
+        "base required=rack: 3 x gpu=1
+         scaled base=base: 1 x gpu=1",
+        "base: waits
+         scaled: waits",
+    );
+}
+
+#[test]
+fn a_scaled_gang_joins_a_base_that_stands() {
+    check(
+        "topology t: rack host
+         r1/*: a1..a4 gpu=1
+         r2/*: b1 b2 gpu=1",
+        "base required=rack: 1 x gpu=1 @b1
+         scaled base=base
+         - g1 required=host: 1 x gpu=1",
+        "scaled: 1 placed
+         g1 on: b2",
+    );
+}
+
+#[test]
+fn first_the_minima_of_all_then_the_rest_of_all() {
+    check(
+        "topology t: rack host
+         r1/*: a1..a3 gpu=1",
+        "first priority=1 min=1: 3 x gpu=1
+         second min=1: 2 x gpu=1",
+        "first: 2 placed
+         second: 1 placed",
+    );
+}
+
+#[test]
+fn a_gang_that_cannot_fit_does_not_block_a_smaller_one() {
+    check(
+        "topology t: rack host
+         r1/*: a1..a3 gpu=1",
+        "first priority=1: 4 x gpu=1
+         second: 2 x gpu=1",
+        "first: waits
+         second: 2 placed",
+    );
+}
