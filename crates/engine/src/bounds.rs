@@ -11,12 +11,12 @@ impl State<'_, '_> {
     /// A score that no completion of this state beats, entry by entry compared from the first.
     ///
     /// `active` tells which groups are to be placed. Entries after the first may assume that the first is met exactly:
-    /// that many pods, whichever, stay without a place. At least `forfeited` do.
-    pub fn lower_bound(&self, active: &[bool], forfeited: u64) -> Score {
+    /// that many pods, whichever, stay without a place. At least `forfeited` do. Groups that are `certain` are placed.
+    pub fn lower_bound(&self, active: &[bool], certain: &[bool], forfeited: u64) -> Score {
         let mut bound = self.score.clone();
         let given_up: u64 = self.given_up(active);
         bound[0] = (given_up + self.excess(0, active)).max(forfeited);
-        let spare = bound[0] - given_up;
+        let spare = Spare { pods: bound[0] - given_up, certain };
         // Spans that are untouched and ask for the same have the same bound.
         let mut known: Vec<(Asked, u64)> = Vec::new();
         for (number, span) in self.job.spans.iter().enumerate() {
@@ -30,7 +30,7 @@ impl State<'_, '_> {
                 at: (span.topology, span.level),
                 open: group.required.filter(|_| self.confined[span.group].is_none()),
                 nested: has_nested.then_some(group.profile),
-                kinds: self.left_by_kind(span.group, active),
+                kinds: self.least_by_kind(span.group, spare, active),
                 scope: self.scope(span.group),
             };
             let more = match known.iter().find(|(known, _)| is_fresh && *known == asked) {
@@ -89,8 +89,25 @@ impl State<'_, '_> {
         kinds
     }
 
+    /// The same with the number of pods that are placed in any case: all but those spared, or what leaves must have.
+    fn least_by_kind(&self, group: GroupId, spare: Spare<'_>, active: &[bool]) -> Vec<(usize, u64, usize)> {
+        let mut kinds = self.left_by_kind(group, active);
+        if spare.pods == 0 {
+            return kinds;
+        }
+        for (kind, left, _) in &mut kinds {
+            let batches = self.job.groups[group].batches.iter().map(|batch| &self.job.batches[*batch]);
+            let sole = batches.filter(|batch| batch.kind == *kind && self.job.batches_of(batch.leaf).len() == 1);
+            let must = sole.filter(|batch| spare.certain[batch.leaf]).map(|batch| {
+                self.job.groups[batch.leaf].need.saturating_sub(self.placed(batch.leaf)) as u64
+            });
+            *left = left.saturating_sub(spare.pods).max(must.sum());
+        }
+        kinds
+    }
+
     /// How many more domains of a span the pods that are left must use at least.
-    fn more_domains(&self, number: usize, span: &Span, spare: u64, active: &[bool], scope: &Scope) -> u64 {
+    fn more_domains(&self, number: usize, span: &Span, spare: Spare<'_>, active: &[bool], scope: &Scope) -> u64 {
         let group = &self.job.groups[span.group];
         let open = group.required.filter(|_| self.confined[span.group].is_none());
         let Some((topology, level)) = open else { return self.more_in(number, span, spare, active, scope) };
@@ -98,8 +115,8 @@ impl State<'_, '_> {
             return self.more_in(number, span, spare, active, &self.narrowed(scope, topology, domain));
         }
         if topology == span.topology && span.level <= level {
-            let left: u64 = self.left_by_kind(span.group, active).iter().map(|(_, left, _)| left).sum();
-            return u64::from(self.span_used(number) == 0 && left > spare);
+            let is_placed = self.least_by_kind(span.group, spare, active).iter().any(|(_, least, _)| *least > 0);
+            return u64::from(self.span_used(number) == 0 && is_placed);
         }
         let candidates = self.snapshot.domains[topology].within(Self::domain_in(scope, topology), level);
         if candidates.len() > FEW_DOMAINS {
@@ -108,8 +125,8 @@ impl State<'_, '_> {
         let mut least = u64::MAX;
         for domain in candidates {
             let scope = self.narrowed(scope, topology, domain);
-            let mut kinds = self.left_by_kind(span.group, active).into_iter();
-            if kinds.all(|(_, left, batch)| self.room(batch, &scope) + spare >= left) {
+            let mut kinds = self.least_by_kind(span.group, spare, active).into_iter();
+            if kinds.all(|(_, least, batch)| self.room(batch, &scope) >= least) {
                 least = least.min(self.more_in(number, span, spare, active, &scope));
                 if least <= 1 {
                     break;
@@ -128,11 +145,10 @@ impl State<'_, '_> {
         scope
     }
 
-    fn more_in(&self, number: usize, span: &Span, spare: u64, active: &[bool], scope: &Scope) -> u64 {
-        let kinds = self.left_by_kind(span.group, active);
+    fn more_in(&self, number: usize, span: &Span, spare: Spare<'_>, active: &[bool], scope: &Scope) -> u64 {
+        let kinds = self.least_by_kind(span.group, spare, active);
         let mut more = 0;
-        for &(kind, left, _) in &kinds {
-            let need = left.saturating_sub(spare);
+        for &(kind, need, _) in &kinds {
             if need > 0 && self.is_plain(number, span) {
                 let domains = &self.snapshot.domains[span.topology];
                 let range = domains.within(Self::domain_in(scope, span.topology), span.level);
@@ -147,7 +163,7 @@ impl State<'_, '_> {
             }
         }
         if kinds.len() > 1 {
-            more = more.max(self.more_by_sums(number, span, spare, &kinds, scope));
+            more = more.max(self.more_by_sums(number, span, spare, active, scope));
         }
         more.max(self.more_by_children(number, span, spare, active, scope))
     }
@@ -159,20 +175,18 @@ impl State<'_, '_> {
     }
 
     /// The same by sums of one resource, for pods of several kinds.
-    fn more_by_sums(
-        &self,
-        number: usize,
-        span: &Span,
-        spare: u64,
-        kinds: &[(usize, u64, usize)],
-        scope: &Scope,
-    ) -> u64 {
+    fn more_by_sums(&self, number: usize, span: &Span, spare: Spare<'_>, active: &[bool], scope: &Scope) -> u64 {
+        let kinds = self.left_by_kind(span.group, active);
+        let least = self.least_by_kind(span.group, spare, active);
         let mut more = 0;
         for resource in 0..self.snapshot.width {
             let asks = |kind: usize| self.snapshot.kinds[kind].key.request[resource];
-            let all: i64 = kinds.iter().map(|(kind, left, _)| asks(*kind) * i64::try_from(*left).unwrap_or(0)).sum();
+            let sum = |kinds: &[(usize, u64, usize)]| -> i64 {
+                kinds.iter().map(|(kind, pods, _)| asks(*kind) * i64::try_from(*pods).unwrap_or(0)).sum()
+            };
             let most = kinds.iter().map(|(kind, ..)| asks(*kind)).max().unwrap_or(0);
-            let need = all - most * i64::try_from(spare).unwrap_or(i64::MAX / most.max(1));
+            let spared = most.saturating_mul(i64::try_from(spare.pods).unwrap_or(i64::MAX));
+            let need = sum(&kinds).saturating_sub(spared).max(sum(&least));
             if need <= 0 {
                 continue;
             }
@@ -211,8 +225,8 @@ impl State<'_, '_> {
 
     /// The same for a group all of whose pods are in equal children that each need a domain of one level: what lies in
     /// different domains of that level cannot share narrower ones.
-    fn more_by_children(&self, number: usize, span: &Span, spare: u64, active: &[bool], scope: &Scope) -> u64 {
-        if spare > 0 || self.span_used(number) > 0 {
+    fn more_by_children(&self, number: usize, span: &Span, spare: Spare<'_>, active: &[bool], scope: &Scope) -> u64 {
+        if spare.pods > 0 || self.span_used(number) > 0 {
             return 0;
         }
         let mut children = self.job.groups[span.group].children.clone();
@@ -222,6 +236,13 @@ impl State<'_, '_> {
         let spreads = same.filter_map(|same| self.spread(same, active, scope, Some((span.topology, span.level))));
         spreads.map(|spread| spread.cost).max().unwrap_or(0)
     }
+}
+
+/// How many pods may stay without a place, and which groups are placed for certain.
+#[derive(Clone, Copy)]
+struct Spare<'a> {
+    pods: u64,
+    certain: &'a [bool],
 }
 
 /// What the bound of an untouched span depends on.

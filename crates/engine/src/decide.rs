@@ -45,10 +45,15 @@ struct Decider<'a, 's, 'j> {
     state: &'a mut State<'s, 'j>,
     /// Groups that can be placed at all.
     possible: Vec<bool>,
+    /// Groups that must be.
+    needed: Vec<bool>,
 }
 
 /// So many domains of the root are tried in full before the exact search takes over.
 const ATTEMPTS: usize = 64;
+
+/// Steps that may go into finding a better placement than the one at hand.
+const BETTER: u64 = 100_000;
 
 impl<'a, 's, 'j> Decider<'a, 's, 'j> {
     fn new(state: &'a mut State<'s, 'j>) -> Self {
@@ -58,7 +63,9 @@ impl<'a, 's, 'j> Decider<'a, 's, 'j> {
             let above: Option<GroupId> = job.groups[group].parent;
             possible[group] = above.is_none_or(|above| possible[above]) && !job.is_hopeless(group);
         }
-        Self { state, possible }
+        let mut needed = vec![false; job.groups.len()];
+        job.needed().into_iter().for_each(|group| needed[group] = true);
+        Self { state, possible, needed }
     }
 
     fn run(&mut self) -> Decided {
@@ -68,7 +75,7 @@ impl<'a, 's, 'j> Decider<'a, 's, 'j> {
         if self.state.job.waiting() == 0 {
             return Decided::Placed(self.found(self.possible.clone()));
         }
-        let floor = self.state.lower_bound(&self.possible, 0);
+        let floor = self.state.lower_bound(&self.possible, &self.needed, 0);
         let mut best = self.straight(&floor);
         if best.is_none() {
             match self.prove() {
@@ -79,7 +86,11 @@ impl<'a, 's, 'j> Decider<'a, 's, 'j> {
         if best.as_ref().is_some_and(|best| best.score > floor) {
             self.state.undo(0);
             self.state.confined.fill(None);
+            // What is placed already is worth less effort than what is not.
+            let kept = self.state.budget;
+            self.state.budget = kept.min(BETTER);
             (best, _) = Exact::improve(self.state, best, floor);
+            self.state.budget = kept - kept.min(BETTER) + self.state.budget;
         }
         best.map_or(Decided::Undecided, Decided::Placed)
     }
@@ -110,7 +121,7 @@ impl<'a, 's, 'j> Decider<'a, 's, 'j> {
                 continue;
             }
             self.state.confined[0] = Some(domain);
-            others.push((self.state.lower_bound(&self.possible, 0), leftover, domain));
+            others.push((self.state.lower_bound(&self.possible, &self.needed, 0), leftover, domain));
             self.state.confined[0] = None;
         }
         others.sort_unstable();
@@ -213,5 +224,12 @@ impl Found {
             }
         }
         puts
+    }
+}
+
+impl Found {
+    /// Number of pods placed.
+    pub fn placed(&self) -> usize {
+        self.puts.iter().map(|put| put.amount as usize).sum()
     }
 }

@@ -261,6 +261,22 @@ impl Domains {
         self.partial.is_empty()
     }
 
+    /// Whether the domains of a level are the nodes themselves, each in one of its own.
+    fn is_host_level(&self, level: usize) -> bool {
+        Some(level + 1) == Some(self.zone_level.unwrap_or(self.levels))
+            && self.range(level).all(|domain| self.nodes(domain).len() == 1)
+    }
+
+    pub fn is_host(&self, domain: u32) -> bool {
+        self.is_host_level(usize::from(self.level[domain as usize]))
+    }
+
+    /// Whether the level below a domain is that of hosts.
+    pub fn has_hosts(&self, domain: u32) -> bool {
+        let below = usize::from(self.level[domain as usize]) + 1;
+        below < self.zone_level.unwrap_or(self.levels) && self.is_host_level(below)
+    }
+
     /// The values of a domain's path, widest first.
     pub fn values<'a>(&self, cluster: &'a Cluster, topology: usize, domain: u32) -> Vec<&'a str> {
         let node = &cluster.nodes[self.sample[domain as usize] as usize];

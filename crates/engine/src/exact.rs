@@ -8,7 +8,7 @@ use crate::cluster::Place;
 use crate::domains::NONE;
 use crate::gang::GroupId;
 use crate::state::{Put, Scope, Score, State};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +46,8 @@ pub(crate) struct Exact<'a, 's, 'j> {
     wanted: Vec<usize>,
     /// Pods that were passed over for good.
     forfeited: u64,
+    /// Fillings of the domains chosen now that were looked at already.
+    seen: FxHashSet<Vec<u32>>,
     is_over: bool,
 }
 
@@ -65,6 +67,7 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
             fills: Vec::new(),
             wanted,
             forfeited: 0,
+            seen: FxHashSet::default(),
             is_over: false,
         };
         let (activations, complete) = exact.activations();
@@ -73,7 +76,10 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
                 break;
             }
             exact.begin(active);
-            exact.choose(0);
+            let bound = exact.state.lower_bound(&exact.active, &exact.active, 0);
+            if !exact.is_hopeless(&bound) {
+                exact.choose(0);
+            }
         }
         let complete = complete && exact.state.budget > 0;
         (exact.best, complete)
@@ -95,6 +101,7 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
             fills: Vec::new(),
             wanted,
             forfeited: 0,
+            seen: FxHashSet::default(),
             is_over: false,
         };
         exact.order_fills();
@@ -110,7 +117,7 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
         }
     }
 
-    /// Ways to choose which groups are placed, most pods first; whether these are all.
+    /// Ways to choose which groups are placed, the most promising first; whether these are all.
     fn activations(&self) -> (Vec<Vec<bool>>, bool) {
         let job = self.state.job;
         let mut ways: Vec<Vec<bool>> = vec![vec![false; job.groups.len()]];
@@ -139,10 +146,7 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
                 complete = false;
             }
         }
-        let pods = |way: &Vec<bool>| -> usize {
-            job.batches.iter().filter(|batch| way[batch.leaf]).map(|batch| batch.pods.len()).sum()
-        };
-        ways.sort_by_key(|way| std::cmp::Reverse(pods(way)));
+        ways.sort_by_cached_key(|way| self.state.lower_bound(way, way, 0));
         (ways, complete)
     }
 
@@ -227,6 +231,7 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
         }
         let Some(&group) = self.choices.get(at) else {
             self.order_fills();
+            self.seen.clear();
             self.fill(0);
             return;
         };
@@ -247,7 +252,7 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
             self.state.steps(1);
             self.state.confined[group] = Some(domain);
             if self.has_room() {
-                let bound = self.state.lower_bound(&self.active, 0);
+                let bound = self.state.lower_bound(&self.active, &self.active, 0);
                 if !self.is_hopeless(&bound) {
                     branches.push((bound, self.state.leftover(&amounts, topology, domain), domain));
                 }
@@ -273,7 +278,7 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
         let (active, forfeited) = (self.active.clone(), self.forfeited);
         self.state.deactivate(group, &mut self.active);
         self.forfeited = self.state.given_up(&self.active);
-        let bound = self.state.lower_bound(&self.active, 0);
+        let bound = self.state.lower_bound(&self.active, &self.active, 0);
         if !self.is_hopeless(&bound) {
             self.choose(at + 1);
         }
@@ -289,7 +294,7 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
         alike.and_then(|other| self.state.confined[*other]).unwrap_or(0)
     }
 
-    /// Narrow scopes first, then large pods.
+    /// Narrow scopes first, then pods whose domains are counted, then large ones.
     fn order_fills(&mut self) {
         let job = self.state.job;
         let mut fills: Vec<usize> =
@@ -297,7 +302,9 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
         fills.sort_by_cached_key(|batch| {
             let it = &job.batches[*batch];
             let nodes = self.state.nodes_in(&self.state.scope(it.leaf)).len();
-            (nodes, std::cmp::Reverse(self.state.weight(it.kind)), job.groups[it.leaf].profile, *batch)
+            let counted = if self.goal == Goal::Best { it.spans.len() } else { 0 };
+            let order = (std::cmp::Reverse(counted), std::cmp::Reverse(self.state.weight(it.kind)));
+            (nodes, order, job.groups[it.leaf].profile, *batch)
         });
         self.fills = fills;
     }
@@ -311,11 +318,11 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
             self.arrive();
             return;
         };
-        if !self.has_room() {
+        if !self.has_room() || (at > 0 && !self.is_new(at)) {
             return;
         }
         if self.goal == Goal::Best {
-            let bound = self.state.lower_bound(&self.active, self.forfeited);
+            let bound = self.state.lower_bound(&self.active, &self.active, self.forfeited);
             if self.is_hopeless(&bound) {
                 return;
             }
@@ -401,6 +408,42 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
             self.state.undo(before);
         }
         caps[class as usize] = cap;
+    }
+
+    /// Whether no filling that comes to the same has been looked at: the same kinds for the same spans on the same
+    /// places, and the same leaves still short. What is best below it is known then.
+    fn is_new(&mut self, at: usize) -> bool {
+        let job = self.state.job;
+        let index = |value: usize| crate::domains::index(value);
+        let alike = |batch: usize| {
+            let it = &job.batches[batch];
+            let same = |other: &crate::job::Batch| other.kind == it.kind && other.spans == it.spans;
+            job.batches.iter().position(same).unwrap_or(batch)
+        };
+        let mut puts: Vec<[u32; 4]> = self
+            .state
+            .puts
+            .iter()
+            .map(|put| {
+                let zone = put.place.zone.map_or(0, |zone| u32::from(zone) + 1);
+                [put.place.node, zone, index(alike(put.batch)), put.amount]
+            })
+            .collect();
+        puts.sort_unstable();
+        puts.dedup_by(|next, kept| {
+            let same = next[..3] == kept[..3];
+            if same {
+                kept[3] += next[3];
+            }
+            same
+        });
+        let mut key = vec![index(at), u32::try_from(self.forfeited).unwrap_or(u32::MAX)];
+        // Leaves that are still to be filled, by what they have.
+        let mut leaves: Vec<GroupId> = self.fills[at..].iter().map(|batch| job.batches[*batch].leaf).collect();
+        leaves.dedup();
+        key.extend(leaves.iter().map(|leaf| index(self.state.placed(*leaf))));
+        key.extend(puts.into_iter().flatten());
+        self.seen.insert(key)
     }
 
     /// A whole placement.

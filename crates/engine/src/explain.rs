@@ -1,7 +1,18 @@
 //! Why a gang waits and what would help, or why it stands where it stands: as data, and as one paragraph.
 
-use crate::gang::{GangName, GroupId};
+mod apply;
+mod changes;
+mod part;
+mod waiting;
+mod words;
+
+use crate::gang::{Gang, GangName, GroupId};
+use crate::plan::{Options, Outcome, Plan};
 use crate::proof::DomainId;
+use crate::snapshot::Snapshot;
+
+/// So many candidate domains are told of.
+pub const MOST_DOMAINS: usize = 64;
 
 /// What is said of one gang.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -11,8 +22,8 @@ pub struct Explanation {
     /// The constraint that binds: the group whose required level it is. None if not even dropping every level would
     /// help, and for a gang that is placed.
     pub binding: Option<GroupId>,
-    /// The candidate domains of the binding constraint, those that come closest first; of the whole cluster as one
-    /// entry without domain if nothing binds.
+    /// The candidate domains of the binding constraint, those that come closest first, at most [`MOST_DOMAINS`]; the
+    /// whole cluster as one entry without domain if nothing binds.
     pub domains: Vec<DomainReport>,
     /// Whether it would fit without all other gangs' pods; none for a gang that is placed.
     pub empty_cluster: Option<EmptyCluster>,
@@ -125,12 +136,13 @@ pub enum Change {
 }
 
 /// Explains all decisions of a plan, on the snapshot as the plan left it; by the gangs' index.
-pub fn explain_on(
-    snapshot: &mut crate::Snapshot,
-    gangs: &[crate::Gang],
-    plan: &crate::Plan,
-    options: crate::Options,
-) -> Vec<Explanation> {
-    let _ = (snapshot, gangs, plan, options);
-    unimplemented!("being written")
+pub fn explain_on(snapshot: &mut Snapshot, gangs: &[Gang], plan: &Plan, options: Options) -> Vec<Explanation> {
+    let mut explainer = waiting::Explainer::new(snapshot, gangs, plan, options);
+    (0..gangs.len())
+        .map(|gang| match &plan.decisions[gang].outcome {
+            Outcome::Placed => words::placed(explainer.snapshot, &gangs[gang], &plan.decisions[gang]),
+            Outcome::CannotFit(proof) => explainer.waiting(gang, Some(proof)),
+            Outcome::Undecided => explainer.waiting(gang, None),
+        })
+        .collect()
 }
