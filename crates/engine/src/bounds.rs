@@ -70,7 +70,48 @@ impl State<'_, '_> {
             };
             own += left.saturating_sub(room);
         }
-        own.max(below)
+        own.max(below).max(self.excess_by_sums(group, active, &scope))
+    }
+
+    /// The same by sums of one resource, for pods of several kinds: even the smallest do not all find room.
+    fn excess_by_sums(&self, group: GroupId, active: &[bool], scope: &Scope) -> u64 {
+        let kinds = self.left_by_kind(group, active);
+        if kinds.len() < 2 {
+            return 0;
+        }
+        let snapshot = &self.snapshot;
+        let width = snapshot.width;
+        let open = self.job.groups[group].required.filter(|_| self.confined[group].is_none());
+        let free = |resource: usize| -> Option<i64> {
+            let in_domain = |topology: usize, domain: u32| {
+                let is_zone = snapshot.domains[topology].is_zone(domain);
+                (!is_zone).then(|| snapshot.domain_free[topology][domain as usize * width + resource])
+            };
+            match (scope.as_slice(), open) {
+                ([], Some((topology, level))) if level < FEW_DOMAINS => {
+                    let range = snapshot.domains[topology].range(level);
+                    if range.len() > FEW_DOMAINS { None } else { range.filter_map(|it| in_domain(topology, it)).max() }
+                }
+                ([], None) => Some(snapshot.free_in_all()[resource]),
+                ([(topology, domain)], _) => in_domain(*topology, *domain),
+                _ => None,
+            }
+        };
+        let mut excess = 0;
+        for resource in 0..width {
+            let Some(mut free) = free(resource) else { continue };
+            let mut asks: Vec<(i64, u64)> =
+                kinds.iter().map(|(kind, left, _)| (snapshot.kinds[*kind].key.request[resource], *left)).collect();
+            asks.sort_unstable();
+            let mut short = 0;
+            for (ask, left) in asks.into_iter().filter(|(ask, _)| *ask > 0) {
+                let fit = u64::try_from(free / ask).unwrap_or(0).min(left);
+                free -= ask * i64::try_from(fit).unwrap_or(0);
+                short += left - fit;
+            }
+            excess = excess.max(short);
+        }
+        excess
     }
 
     /// Kinds of a group with the number of pods left and a batch of the kind.

@@ -5,6 +5,7 @@ use crate::job::Job;
 use crate::snapshot::Snapshot;
 use crate::state::State;
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 /// Classes of the domains of one topology: siblings of one class can be exchanged with all that lies in them.
 #[derive(Clone, Debug)]
@@ -14,6 +15,25 @@ pub(crate) struct Classes {
 }
 
 impl Classes {
+    /// The classes for a job on a snapshot with nothing of it placed, kept until the snapshot changes.
+    pub fn kept(snapshot: &mut Snapshot, job: &Job<'_>) -> Option<Arc<Self>> {
+        if !job.groups[0].bound.is_empty() {
+            return Self::of(snapshot, job).map(Arc::new);
+        }
+        let mut key = job.topologies.clone();
+        key.push(usize::MAX);
+        key.extend(job.kinds.iter().map(|kind| snapshot.kinds[*kind].key.eligibility));
+        if let Some((revision, known, classes)) = &snapshot.classes
+            && (*revision, known) == (snapshot.revision(), &key)
+            && job.anchor.is_none()
+        {
+            return Some(classes.clone());
+        }
+        let classes = Arc::new(Self::of(snapshot, job)?);
+        snapshot.classes = Some((snapshot.revision(), key, classes.clone()));
+        Some(classes)
+    }
+
     /// The classes for a job; none where a second topology or a base makes every domain one of its own.
     pub fn of(snapshot: &Snapshot, job: &Job<'_>) -> Option<Self> {
         let (&[topology], None) = (job.topologies.as_slice(), job.anchor) else { return None };
@@ -32,7 +52,7 @@ impl Classes {
                 let mut name = std::mem::take(&mut inside[domain as usize]);
                 name.sort_unstable();
                 if domains.is_zone(domain) {
-                    name.extend(zone(snapshot, domains, domain));
+                    name.extend(zone(snapshot, job, domains, domain));
                 }
                 name.push(NONE);
                 if level + 1 < domains.levels() {
@@ -83,13 +103,15 @@ impl Classes {
     }
 }
 
-fn zone(snapshot: &Snapshot, domains: &Domains, domain: u32) -> Vec<u32> {
+fn zone(snapshot: &Snapshot, job: &Job<'_>, domains: &Domains, domain: u32) -> Vec<u32> {
     let place = domains.place(domain);
+    // Members in a zone make it unlike the others.
+    let is_used = job.groups[0].bound.iter().any(|bound| bound.node == place.node);
     let zone = &snapshot.cluster.nodes[place.node as usize].zones;
     // Zones are few; each is told from the others by its number unless its free resources are the same.
     let same = (0..place.zone.unwrap_or(0)).find(|other| {
         let other = crate::cluster::Place { node: place.node, zone: Some(*other) };
-        snapshot.free_in_zone(other) == snapshot.free_in_zone(place)
+        !is_used && snapshot.free_in_zone(other) == snapshot.free_in_zone(place)
     });
     vec![place.node, u32::from(same.or(place.zone).unwrap_or(0)), index(zone.len())]
 }

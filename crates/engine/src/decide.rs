@@ -52,6 +52,8 @@ struct Decider<'a, 's, 'j> {
 /// So many domains of the root are tried in full before the exact search takes over.
 const ATTEMPTS: usize = 64;
 
+/// From so many waiting pods on, ties are not looked into.
+const LARGE: usize = 64;
 /// Steps that may go into finding a better placement than the one at hand.
 const BETTER: u64 = 100_000;
 
@@ -83,7 +85,7 @@ impl<'a, 's, 'j> Decider<'a, 's, 'j> {
                 other => return other,
             }
         }
-        if best.as_ref().is_some_and(|best| best.score > floor) {
+        if best.as_ref().is_some_and(|best| best.score > floor && !self.is_good_enough(&best.score, &floor)) {
             self.state.undo(0);
             self.state.confined.fill(None);
             // What is placed already is worth less effort than what is not.
@@ -93,6 +95,14 @@ impl<'a, 's, 'j> Decider<'a, 's, 'j> {
             self.state.budget = kept - kept.min(BETTER) + self.state.budget;
         }
         best.map_or(Decided::Undecided, Decided::Placed)
+    }
+
+    /// Whether a large gang is as good as can be but for the wider levels that only break ties.
+    fn is_good_enough(&self, score: &Score, floor: &Score) -> bool {
+        let job = self.state.job;
+        let ties = job.spans.iter().filter(|span| !span.is_preferred).map(|span| span.entry).min();
+        let counted = ties.unwrap_or(job.score_len);
+        job.waiting() > LARGE && score[..counted] == floor[..counted]
     }
 
     /// The straight way, over the domains of the root that can be better than the best so far.
@@ -109,6 +119,11 @@ impl<'a, 's, 'j> Decider<'a, 's, 'j> {
             let short = demand.iter().map(|demand| demand.1.saturating_sub(room(demand))).sum();
             domains.push((short, self.state.leftover(&amounts, topology, domain), domain));
         }
+        let minimum = self.state.demand(0, Want::Minimum, &self.possible);
+        let has_minimum = |state: &State<'_, '_>, domain: u32| {
+            minimum.iter().all(|demand| state.room_in(demand, &scope, simple, topology, domain) >= demand.1)
+        };
+        domains.retain(|(_, _, domain)| has_minimum(self.state, *domain));
         let first = *domains.iter().min()?;
         let mut best = self.attempt(Some(first.2));
         if best.as_ref().is_some_and(|best| best.score == *floor) {
@@ -117,7 +132,7 @@ impl<'a, 's, 'j> Decider<'a, 's, 'j> {
         // The tightest is not the best that can be hoped for: the others, those with the best bound first.
         let mut others: Vec<(Score, i64, u32)> = Vec::new();
         for &(short, leftover, domain) in domains.iter().filter(|domain| **domain != first) {
-            if best.as_ref().is_some_and(|best| short > best.score[0]) || !self.has_minimum(domain) {
+            if best.as_ref().is_some_and(|best| short > best.score[0]) {
                 continue;
             }
             self.state.confined[0] = Some(domain);
@@ -135,15 +150,6 @@ impl<'a, 's, 'j> Decider<'a, 's, 'j> {
             }
         }
         best
-    }
-
-    /// Whether a domain of the root takes every minimum, each looked at alone.
-    fn has_minimum(&self, domain: u32) -> bool {
-        let job = self.state.job;
-        let Some((topology, _)) = job.groups[0].required else { return true };
-        let inside = self.state.narrowed_to(&self.state.scope(0), topology, domain);
-        let demand = self.state.demand(0, Want::Minimum, &self.possible);
-        demand.iter().all(|(_, need, batch)| self.state.room(*batch, &inside) >= *need)
     }
 
     /// All pods, or failing that the minima and what else fits; in one domain of the root, or wherever.

@@ -9,6 +9,7 @@ use crate::domains::NONE;
 use crate::gang::GroupId;
 use crate::state::{Put, Scope, Score, State};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
 
 /// What is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +36,7 @@ const MOST_ACTIVATIONS: usize = 512;
 pub(crate) struct Exact<'a, 's, 'j> {
     state: &'a mut State<'s, 'j>,
     goal: Goal,
-    classes: Option<Classes>,
+    classes: Option<Arc<Classes>>,
     pub best: Option<Found>,
     /// Nothing beats this; when it is reached, the search is over.
     floor: Score,
@@ -54,7 +55,7 @@ pub(crate) struct Exact<'a, 's, 'j> {
 impl<'a, 's, 'j> Exact<'a, 's, 'j> {
     /// Looks for a placement better than `best`. What groups are confined to already stays.
     pub fn improve(state: &'a mut State<'s, 'j>, best: Option<Found>, floor: Score) -> (Option<Found>, bool) {
-        let classes = Classes::of(state.snapshot, state.job);
+        let classes = Classes::kept(state.snapshot, state.job);
         let wanted = vec![usize::MAX; state.job.groups.len()];
         let mut exact = Self {
             state,
@@ -244,12 +245,17 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
         let first = self.sibling_before(at);
         let mut branches: Vec<(Score, i64, u32)> = Vec::new();
         let amounts = self.state.amounts(&self.state.left_by_kind(group, &self.active));
-        for domain in self.state.domains_for(group, topology, level, &scope) {
-            let is_first = self.classes.as_ref().is_none_or(|it| it.stands_first(self.state, topology, domain));
+        let domains = self.state.domains_for(group, topology, level, &scope);
+        let is_sole = domains.len() == 1;
+        // A bound looks at every span.
+        let cost = 1 + self.state.job.spans.len() as u64 / 4;
+        for domain in domains {
+            let is_first =
+                is_sole || self.classes.as_ref().is_none_or(|it| it.stands_first(self.state, topology, domain));
             if domain < first || !is_first {
                 continue;
             }
-            self.state.steps(1);
+            self.state.steps(cost);
             self.state.confined[group] = Some(domain);
             if self.has_room() {
                 let bound = self.state.lower_bound(&self.active, &self.active, 0);
@@ -322,6 +328,7 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
             return;
         }
         if self.goal == Goal::Best {
+            self.state.steps(self.state.job.spans.len() as u64 / 4);
             let bound = self.state.lower_bound(&self.active, &self.active, self.forfeited);
             if self.is_hopeless(&bound) {
                 return;

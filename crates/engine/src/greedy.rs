@@ -198,7 +198,12 @@ impl State<'_, '_> {
             if domains.zone_level == Some(level) {
                 let zones = self.snapshot.cluster.nodes[node as usize].zones.len();
                 let zones = 0..u16::try_from(zones).unwrap_or(u16::MAX);
-                found.extend(zones.map(|zone| domains.at(crate::cluster::Place { node, zone: Some(zone) }, level)));
+                let places = zones.map(|zone| crate::cluster::Place { node, zone: Some(zone) });
+                let inside = places.filter(|place| {
+                    let mut zones = scope.iter().filter(|(known, at)| self.snapshot.domains[*known].is_zone(*at));
+                    zones.all(|(known, at)| self.snapshot.domains[*known].place(*at) == *place)
+                });
+                found.extend(inside.map(|place| domains.at(place, level)));
             } else {
                 found.push(domains.of_node(node, level));
             }

@@ -71,7 +71,8 @@ pub enum Claim {
     /// What a domain takes at most: the largest m such that for every kind of pod the sum of the m smallest needs of that kind
     /// is at most the count of the kind in the part of the domain that is in the scope above. The need of a group of a
     /// kind counts only leaves all of whose waiting pods are of one kind, and only needed leaves under the group. The
-    /// domains are the candidates of the groups as in `Split`.
+    /// domains are the candidates of the groups as in `Split`; zones of one node together take no more groups than the
+    /// node.
     Copies {
         /// Needed siblings with the same topology and required level, none confined yet, none with bound pods.
         groups: Vec<GroupId>,

@@ -7,6 +7,7 @@ use crate::job::Job;
 use crate::proof::{Branch, Claim, DomainId};
 use crate::snapshot::Zoning;
 use crate::state::{Scope, State};
+use std::sync::Arc;
 
 /// What came of it.
 #[derive(Debug)]
@@ -27,7 +28,7 @@ const MANY_NODES: usize = 4096;
 /// A refutation in the making.
 pub(crate) struct Prover<'a, 's, 'j> {
     pub state: &'a mut State<'s, 'j>,
-    classes: Option<Option<Classes>>,
+    classes: Option<Option<Arc<Classes>>>,
     /// Groups that must be placed: needed anyway, or chosen by a split over subsets.
     needed: Vec<bool>,
     /// Groups whose children have been chosen.
@@ -113,7 +114,7 @@ impl<'a, 's, 'j> Prover<'a, 's, 'j> {
     }
 
     fn stands_first(&mut self, topology: usize, domain: u32) -> bool {
-        let classes = self.classes.get_or_insert_with(|| Classes::of(self.state.snapshot, self.state.job));
+        let classes = self.classes.get_or_insert_with(|| Classes::kept(self.state.snapshot, self.state.job));
         classes.as_ref().is_none_or(|classes| classes.stands_first(self.state, topology, domain))
     }
 
@@ -275,10 +276,9 @@ impl<'a, 's, 'j> Prover<'a, 's, 'j> {
             let needs = self.needs_by_kind(&groups);
             let scope = self.state.scope(groups[0]);
             let domains = self.state.domains_for(groups[0], topology, level, &scope);
-            let takes = domains.iter().map(|domain| {
-                let inside = self.state.narrowed_to(&scope, topology, *domain);
-                let most = needs.iter().map(|(batch, sorted)| {
-                    let room = self.state.room(*batch, &inside);
+            let most = |room: &dyn Fn(usize) -> u64| {
+                let each = needs.iter().map(|(batch, sorted)| {
+                    let room = room(*batch);
                     let mut sum = 0;
                     let fit = sorted.iter().take_while(|need| {
                         sum += **need;
@@ -286,9 +286,22 @@ impl<'a, 's, 'j> Prover<'a, 's, 'j> {
                     });
                     fit.count() as u64
                 });
-                most.min().unwrap_or(groups.len() as u64)
-            });
-            let fits: u64 = takes.sum();
+                each.min().unwrap_or(groups.len() as u64)
+            };
+            let snapshot = &self.state.snapshot;
+            let inside = |domain: u32| self.state.narrowed_to(&scope, topology, domain);
+            let takes = |domain: u32| most(&|batch| self.state.room(batch, &inside(domain)));
+            let fits: u64 = if snapshot.domains[topology].zone_level == Some(level) {
+                // Zones share what their node has.
+                let node = |domain: &u32| snapshot.domains[topology].place(*domain).node;
+                let by_node = domains.chunk_by(|a, b| node(a) == node(b)).map(|zones| {
+                    let on_node = |batch: usize| u64::from(snapshot.kinds[job.batches[batch].kind].fit[node(&zones[0]) as usize]);
+                    zones.iter().map(|zone| takes(*zone)).sum::<u64>().min(most(&on_node))
+                });
+                by_node.sum()
+            } else {
+                domains.iter().map(|domain| takes(*domain)).sum()
+            };
             if fits < groups.len() as u64 {
                 return Some(Claim::Copies { groups, fits });
             }

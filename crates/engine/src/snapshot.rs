@@ -69,6 +69,9 @@ pub struct Snapshot {
     /// Allocatable likewise.
     pub(crate) domain_total: Arc<[Vec<i64>]>,
     totals: Arc<[i64]>,
+    free_in_all: Vec<i64>,
+    /// Classes of domains for gangs without bound pods, as long as nothing changes.
+    pub(crate) classes: Option<(u64, Vec<usize>, Arc<crate::classes::Classes>)>,
     /// Nodes closed to everybody who is planned now.
     pub(crate) closed: Vec<bool>,
     pub(crate) kinds: Vec<Kind>,
@@ -102,6 +105,10 @@ impl Snapshot {
                 *free -= request;
             }
         }
+        let mut free_in_all = vec![0; width];
+        for node in free.chunks(width.max(1)) {
+            free_in_all.iter_mut().zip(node).for_each(|(sum, free)| *sum += free.max(&0));
+        }
         let domain_free = domains.iter().map(|domains| sums(domains, width, &free)).collect();
         let closed = vec![false; cluster.nodes.len()];
         Self {
@@ -114,6 +121,8 @@ impl Snapshot {
             domain_free,
             domain_total,
             totals: totals.into(),
+            free_in_all,
+            classes: None,
             closed,
             kinds: Vec::new(),
             by_key: FxHashMap::default(),
@@ -183,6 +192,7 @@ impl Snapshot {
             let before = free[resource].max(0);
             free[resource] += sign * amount;
             let change = free[resource].max(0) - before;
+            self.free_in_all[resource] += change;
             for (domains, sums) in self.domains.iter().zip(&mut self.domain_free) {
                 for domain in domains.path(place.node) {
                     sums[domain as usize * width + resource] += change;
@@ -320,6 +330,11 @@ impl Snapshot {
     /// What the cluster offers in all, by resource.
     pub(crate) fn totals(&self) -> &[i64] {
         &self.totals
+    }
+
+    /// What is free in all, by resource, nothing negative.
+    pub(crate) fn free_in_all(&self) -> &[i64] {
+        &self.free_in_all
     }
 
     /// Closes nodes, or opens them again.

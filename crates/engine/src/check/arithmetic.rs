@@ -120,12 +120,30 @@ impl Case<'_> {
         }
         let topology = level_of_all.map_or(0, |(topology, _)| topology);
         let above = self.scope(context, groups.first().and_then(|group| self.gang.groups[*group].parent));
-        let takes = counted.into_iter().map(|index| {
-            let scope = self.cut(&above, Dom { topology, index });
-            let copies = needs.iter().map(|(shape, need)| copies_of(need, self.alone(&scope, *shape)));
+        let most = |count: &dyn Fn(Shape<'_>) -> u64| {
+            let copies = needs.iter().map(|(shape, need)| copies_of(need, count(*shape)));
             copies.min().unwrap_or(groups.len() as u64)
-        });
-        let found: u64 = takes.sum();
+        };
+        let mut found: u64 = 0;
+        let mut on_node: FxHashMap<u32, u64> = FxHashMap::default();
+        for index in counted {
+            let dom = Dom { topology, index };
+            let scope = self.cut(&above, dom);
+            let takes = most(&|shape| self.alone(&scope, shape));
+            let domain = self.index.domain(dom);
+            match domain.zone {
+                Some(_) => *on_node.entry(domain.nodes[0]).or_default() += takes,
+                None => found += takes,
+            }
+        }
+        // Zones share what their node has.
+        for (node, takes) in on_node {
+            let whole = |(_, eligibility, request): Shape<'_>| match self.open(eligibility, node) {
+                true => self.ground.takes(Place { node, zone: None }, request),
+                false => 0,
+            };
+            found += takes.min(most(&whole));
+        }
         ensure(found == fits, || format!("{found} of the groups fit and not {fits}"))?;
         ensure(fits < groups.len() as u64, || "all of the groups fit by count".to_owned())
     }

@@ -82,7 +82,7 @@ pub fn check(
         panic!("{failure}");
     }
     let large = large.into_inner();
-    assert!(large * 20 <= cases, "{large} problems were too large for the oracle, and {cases} were not");
+    assert!(large * 10 <= cases, "{large} problems were too large for the oracle, and {cases} were not");
 }
 
 fn text(panic: &(dyn std::any::Any + Send)) -> String {

@@ -55,7 +55,9 @@ impl Case<'_> {
             add(Claim::BaseWaits(GangName::default()), "the gang has no base");
         }
         match claim {
-            Claim::Unready(_) => add(Claim::Unready(Unready::Unsupported { text: "other".to_owned() }), "another reason"),
+            Claim::Unready(_) => {
+                add(Claim::Unready(Unready::Unsupported { text: "other".to_owned() }), "another reason");
+            }
             Claim::BaseWaits(_) => add(Claim::BaseWaits(GangName::default()), "another base"),
             Claim::TooFewPods { leaf, have, need } => {
                 let (leaf, have, need) = (*leaf, *have, *need);
@@ -96,7 +98,7 @@ impl Case<'_> {
                 for other in (0..=resources).filter(|other| *other == resources || self.sum(leaves, *other) != *need) {
                     add(sum(leaves.clone(), other, *free, *need), "another resource");
                 }
-                for changed in self.other_leaves(leaves) {
+                for changed in other_leaves(leaves) {
                     if self.sum(&changed, *resource) != *need {
                         add(sum(changed, *resource, *free, *need), "other leaves");
                     }
@@ -205,19 +207,6 @@ impl Case<'_> {
         others.chain([self.gang.groups.len()]).collect()
     }
 
-    /// Leaves less one, one twice, and one exchanged.
-    fn other_leaves(&self, leaves: &[GroupId]) -> Vec<Vec<GroupId>> {
-        let mut found = Vec::new();
-        for n in 0..leaves.len() {
-            let mut changed = leaves.to_vec();
-            changed.remove(n);
-            found.push(changed.clone());
-            changed.extend([leaves[n], leaves[n]]);
-            found.push(changed);
-        }
-        found
-    }
-
     fn required(&self, group: GroupId) -> Option<usize> {
         self.gang.groups[group].constraint?.required
     }
@@ -298,14 +287,30 @@ impl Case<'_> {
     }
 }
 
+/// Leaves less one, and with one twice.
+fn other_leaves(leaves: &[GroupId]) -> Vec<Vec<GroupId>> {
+    let mut found = Vec::new();
+    for n in 0..leaves.len() {
+        let mut changed = leaves.to_vec();
+        changed.remove(n);
+        found.push(changed.clone());
+        changed.extend([leaves[n], leaves[n]]);
+        found.push(changed);
+    }
+    found
+}
+
 /// Whether two claims say different numbers of the same thing, so that they cannot both be right in one domain.
 fn numbers_differ(one: &Claim, other: &Claim) -> bool {
-    match (one, other) {
-        (Claim::Count { leaf: a, fits: x, .. }, Claim::Count { leaf: b, fits: y, .. }) => a == b && x != y,
-        (
-            Claim::Sum { leaves: a, resource: r, free: x, .. },
-            Claim::Sum { leaves: b, resource: s, free: y, .. },
-        ) => a == b && r == s && x != y,
+    let said = |claim: &Claim| match claim {
+        Claim::Count { leaf, fits, .. } => Some((vec![*leaf], None, i64::try_from(*fits).ok())),
+        Claim::Sum { leaves, resource, free, .. } => Some((leaves.clone(), Some(*resource), Some(*free))),
+        _ => None,
+    };
+    match (said(one), said(other)) {
+        (Some((of, what, number)), Some((of_other, what_other, another))) => {
+            of == of_other && what == what_other && number != another
+        }
         _ => false,
     }
 }

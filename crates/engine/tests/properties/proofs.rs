@@ -22,7 +22,10 @@ pub fn check_mutants(cases: u64) {
         for _ in 0..OF_ONE.min(mutants.len()) {
             let Mutant { proof, why } = mutants.swap_remove(dice.below(mutants.len()));
             let checked = check_proof(&problem.cluster, &problem.gangs, &plan, gang, &proof);
-            assert!(checked.is_err(), "seed {seed}: {why}, and the proof is accepted: {proof:?}\n{problem}\n{problem:?}");
+            assert!(
+                checked.is_err(),
+                "seed {seed}: {why}, and the proof is accepted: {proof:?}\n{problem}\n{problem:?}"
+            );
             refused += 1;
         }
         if refused >= cases {
@@ -50,7 +53,10 @@ pub fn check_transplants(cases: u64) {
         for eased in eased(&problem, gang) {
             if exhaustive::fits(&eased, gang) == Ok(true) {
                 let checked = check_proof(&eased.cluster, &eased.gangs, &plan, gang, &proof);
-                assert!(checked.is_err(), "seed {seed}: a gang that fits is proved not to: {proof:?}\n{eased}\n{eased:?}");
+                assert!(
+                    checked.is_err(),
+                    "seed {seed}: a gang that fits is proved not to: {proof:?}\n{eased}\n{eased:?}"
+                );
                 refused += 1;
             }
         }

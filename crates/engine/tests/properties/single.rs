@@ -58,7 +58,11 @@ fn compare(problem: &Problem, plan: &Plan, gang: usize, best: Option<Best>) -> R
             let score = score(&problem.cluster, it, &decision.placed);
             let bound = it.pods.iter().filter(|pod| pod.bound.is_some()).count();
             let got = Best { members: score.members - bound, spans: score.spans };
-            if got == best { Ok(()) } else { Err(format!("gang {gang} gets {got:?}, the best is {best:?}: {decision:?}")) }
+            if got == best {
+                Ok(())
+            } else {
+                Err(format!("gang {gang} gets {got:?}, the best is {best:?}: {decision:?}"))
+            }
         }
         (Outcome::Placed, None) => Err(format!("gang {gang} cannot fit, and is placed: {decision:?}")),
         (outcome, Some(best)) => Err(format!("gang {gang} fits with {best:?}, and the plan says {outcome:?}")),

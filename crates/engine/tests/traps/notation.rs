@@ -88,7 +88,8 @@ fn setting(cluster: &Cluster, gang: &mut Gang, group: &mut Group, word: &str) {
 pub fn find_level(cluster: &Cluster, text: &str) -> (usize, usize) {
     let (topology, level) = text.split_once('/').map_or((None, text), |(topology, level)| (Some(topology), level));
     let right = |it: &&(usize, &Topology)| topology.is_none_or(|name| it.1.name == name);
-    let (topology, it) = *cluster.topologies.iter().enumerate().collect::<Vec<_>>().iter().find(right).expect("topology");
+    let (topology, it) =
+        *cluster.topologies.iter().enumerate().collect::<Vec<_>>().iter().find(right).expect("topology");
     (topology, it.levels.iter().position(|it| it.name == level).expect("a level of the topology"))
 }
 
@@ -114,8 +115,10 @@ fn cluster(text: &str, gangs: &str) -> Cluster {
     for line in lines(text) {
         if let Some(topology) = line.strip_prefix("topology ") {
             let (name, levels) = topology.split_once(':').expect("a topology has levels");
-            let level = |level: &str| {
-                Level { name: level.to_owned(), key: format!("{name}/{level}"), is_zone: level == "numa" }
+            let level = |level: &str| Level {
+                name: level.to_owned(),
+                key: format!("{name}/{level}"),
+                is_zone: level == "numa",
             };
             let levels = levels.split_whitespace().map(level).collect();
             cluster.topologies.push(Topology { name: name.to_owned(), levels });
