@@ -2,9 +2,7 @@
 
 use fixedbitset::FixedBitSet;
 use std::sync::Arc;
-use trellis_engine::{
-    Cluster, Constraint, Eligibility, Gang, GangName, Group, Level, Members, Node, Pod, Topology,
-};
+use trellis_engine::{Cluster, Constraint, Eligibility, Gang, GangName, Group, Level, Members, Node, Pod, Topology};
 
 pub const ZONE: usize = 0;
 pub const BLOCK: usize = 1;
@@ -21,12 +19,8 @@ pub fn cluster(nodes: usize) -> Cluster {
     let mut all: Vec<Node> = (0..nodes)
         .map(|i| {
             let (rack, block) = (i / 18, i / (18 * 14));
-            let path = vec![
-                format!("z{:02}", block / 20),
-                format!("b{block:03}"),
-                format!("r{rack:05}"),
-                format!("n{i:06}"),
-            ];
+            let path =
+                vec![format!("z{:02}", block / 20), format!("b{block:03}"), format!("r{rack:05}"), format!("n{i:06}")];
             Node {
                 name: format!("n{i:06}"),
                 allocatable: vec![128_000, 1 << 41, 8, 110],
@@ -48,7 +42,13 @@ pub fn cluster(nodes: usize) -> Cluster {
 }
 
 /// A group with its constraint by level.
-pub fn group(name: String, parent: Option<usize>, required: Option<usize>, preferred: Option<usize>, members: Members) -> Group {
+pub fn group(
+    name: String,
+    parent: Option<usize>,
+    required: Option<usize>,
+    preferred: Option<usize>,
+    members: Members,
+) -> Group {
     let constraint = Constraint { topology: 0, required, preferred };
     let constrained = required.is_some() || preferred.is_some();
     Group { name, parent, constraint: constrained.then_some(constraint), members }

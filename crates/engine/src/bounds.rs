@@ -139,9 +139,9 @@ impl State<'_, '_> {
         for (kind, left, _) in &mut kinds {
             let batches = self.job.groups[group].batches.iter().map(|batch| &self.job.batches[*batch]);
             let sole = batches.filter(|batch| batch.kind == *kind && self.job.batches_of(batch.leaf).len() == 1);
-            let must = sole.filter(|batch| spare.certain[batch.leaf]).map(|batch| {
-                self.job.groups[batch.leaf].need.saturating_sub(self.placed(batch.leaf)) as u64
-            });
+            let must = sole
+                .filter(|batch| spare.certain[batch.leaf])
+                .map(|batch| self.job.groups[batch.leaf].need.saturating_sub(self.placed(batch.leaf)) as u64);
             *left = left.saturating_sub(spare.pods).max(must.sum());
         }
         kinds
@@ -161,7 +161,7 @@ impl State<'_, '_> {
         }
         let candidates = self.snapshot.domains[topology].within(Self::domain_in(scope, topology), level);
         if candidates.len() > FEW_DOMAINS {
-            return self.more_in(number, span, spare, active, scope);
+            return self.more_by_counts(number, span, spare, active, scope);
         }
         let mut least = u64::MAX;
         for domain in candidates {
@@ -187,6 +187,15 @@ impl State<'_, '_> {
     }
 
     fn more_in(&self, number: usize, span: &Span, spare: Spare<'_>, active: &[bool], scope: &Scope) -> u64 {
+        let mut more = self.more_by_counts(number, span, spare, active, scope);
+        if self.left_by_kind(span.group, active).len() > 1 {
+            more = more.max(self.more_by_sums(number, span, spare, active, scope));
+        }
+        more.max(self.more_by_children(number, span, spare, active, scope))
+    }
+
+    /// The same by counts of each kind alone.
+    fn more_by_counts(&self, number: usize, span: &Span, spare: Spare<'_>, active: &[bool], scope: &Scope) -> u64 {
         let kinds = self.least_by_kind(span.group, spare, active);
         let mut more = 0;
         for &(kind, need, _) in &kinds {
@@ -203,10 +212,7 @@ impl State<'_, '_> {
                 more = more.max(fewest(|| self.capacities(number, span, scope, take), need));
             }
         }
-        if kinds.len() > 1 {
-            more = more.max(self.more_by_sums(number, span, spare, active, scope));
-        }
-        more.max(self.more_by_children(number, span, spare, active, scope))
+        more
     }
 
     /// Whether a span's domains are counted as they are: none in use, no zones, no node outside them.

@@ -23,7 +23,7 @@ pub(crate) fn decide(snapshot: &mut Snapshot, job: &Job<'_>, budget: u64) -> (De
     let mut state = State::new(snapshot, job, budget);
     let decided = Decider::new(&mut state).run();
     let steps = budget - state.budget;
-    state.undo(0);
+    state.give_back();
     (decided, steps)
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn fits(snapshot: &mut Snapshot, job: &Job<'_>, budget: u64) -> Decid
         Some(found) => Decided::Placed(found),
         None => decider.prove(),
     };
-    state.undo(0);
+    state.give_back();
     decided
 }
 
@@ -108,7 +108,7 @@ impl<'a, 's, 'j> Decider<'a, 's, 'j> {
     /// The straight way, over the domains of the root that can be better than the best so far.
     fn straight(&mut self, floor: &Score) -> Option<Found> {
         let job = self.state.job;
-        let Some((topology, level)) = job.groups[0].required else { return self.attempt(None) };
+        let Some((topology, level)) = job.groups[0].required else { return self.attempt(None, floor) };
         let scope = self.state.scope(0);
         let simple = scope.iter().all(|(known, _)| *known == topology);
         let demand = self.state.left_by_kind(0, &self.possible);
@@ -125,7 +125,7 @@ impl<'a, 's, 'j> Decider<'a, 's, 'j> {
         };
         domains.retain(|(_, _, domain)| has_minimum(self.state, *domain));
         let first = *domains.iter().min()?;
-        let mut best = self.attempt(Some(first.2));
+        let mut best = self.attempt(Some(first.2), floor);
         if best.as_ref().is_some_and(|best| best.score == *floor) {
             return best;
         }
@@ -144,7 +144,7 @@ impl<'a, 's, 'j> Decider<'a, 's, 'j> {
             if best.as_ref().is_some_and(|best| best.score <= bound) {
                 break;
             }
-            let found = self.attempt(Some(domain));
+            let found = self.attempt(Some(domain), floor);
             if found.as_ref().is_some_and(|found| best.as_ref().is_none_or(|best| found.score < best.score)) {
                 best = found;
             }
@@ -153,7 +153,7 @@ impl<'a, 's, 'j> Decider<'a, 's, 'j> {
     }
 
     /// All pods, or failing that the minima and what else fits; in one domain of the root, or wherever.
-    fn attempt(&mut self, domain: Option<u32>) -> Option<Found> {
+    fn attempt(&mut self, domain: Option<u32>, floor: &Score) -> Option<Found> {
         for want in [Want::All, Want::Minimum] {
             let mut active = self.possible.clone();
             let done = match domain {
@@ -163,8 +163,11 @@ impl<'a, 's, 'j> Decider<'a, 's, 'j> {
             if done {
                 self.state.extend(&mut active);
                 let found = self.found(active);
-                self.state.undo(0);
-                self.state.confined.fill(None);
+                // The best there can be: nobody needs the state any more.
+                if found.score != *floor {
+                    self.state.undo(0);
+                    self.state.confined.fill(None);
+                }
                 return Some(found);
             }
             self.state.confined.fill(None);

@@ -218,9 +218,10 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
                 return true;
             }
             let scope = self.state.scope(leaf);
-            let rooms = job.batches_of(leaf).iter().map(|batch| {
-                self.state.room(*batch, &scope).min(self.state.left[*batch] as u64)
-            });
+            let rooms = job
+                .batches_of(leaf)
+                .iter()
+                .map(|batch| self.state.room(*batch, &scope).min(self.state.left[*batch] as u64));
             rooms.sum::<u64>() >= need
         })
     }
@@ -505,7 +506,10 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
                     let mut groups = state.job.groups.iter().zip(&state.confined);
                     groups.any(|(group, at)| {
                         group.required.is_some_and(|(known, _)| known == topology)
-                            && at.is_some_and(|at| domain != NONE && (at == domain || (domains.is_zone(at) && domains.place(at).node == place.node)))
+                            && at.is_some_and(|at| {
+                                domain != NONE
+                                    && (at == domain || (domains.is_zone(at) && domains.place(at).node == place.node))
+                            })
                     })
                 };
                 likeness.push(if alone && !confined() { -2 } else { i64::from(domain) });

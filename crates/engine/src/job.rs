@@ -124,7 +124,11 @@ impl<'g> Job<'g> {
     fn add_batches(&mut self, snapshot: &mut Snapshot) {
         let gang = self.gang;
         let mut waiting: Vec<usize> = (0..gang.pods.len()).filter(|pod| gang.pods[*pod].bound.is_none()).collect();
-        waiting.sort_by_key(|pod| gang.pods[*pod].group);
+        // By name, so that the order of the input decides nothing.
+        waiting.sort_by(|a, b| {
+            let key = |pod: &usize| (gang.pods[*pod].group, &gang.pods[*pod].name);
+            key(a).cmp(&key(b))
+        });
         for index in waiting {
             let pod = &gang.pods[index];
             let last = self.batches.iter().rposition(|batch| batch.leaf != pod.group).map_or(0, |i| i + 1);

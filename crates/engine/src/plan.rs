@@ -93,12 +93,7 @@ pub fn plan_on(snapshot: &mut Snapshot, gangs: &[Gang], options: Options) -> Pla
 }
 
 /// The same; `decided` hears of each gang when its minimum is decided, in order.
-pub fn plan_with(
-    snapshot: &mut Snapshot,
-    gangs: &[Gang],
-    options: Options,
-    decided: &mut dyn FnMut(usize),
-) -> Plan {
+pub fn plan_with(snapshot: &mut Snapshot, gangs: &[Gang], options: Options, decided: &mut dyn FnMut(usize)) -> Plan {
     let mut planner = Planner {
         snapshot,
         gangs,
@@ -112,7 +107,7 @@ pub fn plan_with(
         planner.minimum(gang);
         decided(gang);
     }
-    planner.remainders();
+    planner.remainders(&order);
     planner.proofs(&order);
     let unknown = Decision { outcome: Outcome::Undecided, placed: Vec::new(), reserved: Vec::new(), steps: 0 };
     let all = planner.decisions.into_iter().map(|planned| planned.map_or(unknown.clone(), |planned| planned.decision));
@@ -214,18 +209,25 @@ impl Planner<'_> {
         nodes
     }
 
-    /// Places the members above the minimum, in the same order.
-    fn remainders(&mut self) {
-        for (index, rest) in std::mem::take(&mut self.rest) {
-            let gang = &self.gangs[index];
+    /// Places the members above the minimum, in the same order. Each sees what gangs in front of it reserve.
+    fn remainders(&mut self, order: &[usize]) {
+        let mut rest: FxHashMap<usize, Placed> = std::mem::take(&mut self.rest).into_iter().collect();
+        for planned in self.decisions.iter().flatten() {
+            self.snapshot.set_closed(&planned.decision.reserved, false);
+        }
+        for &index in order {
             let Some(mut planned) = self.decisions[index].take() else { continue };
-            // Room only shrinks: what was best alone and still fits is best.
-            let placed = if self.still_fits(gang, &rest) { rest } else { self.again(gang, &planned) };
-            for (pod, place) in &placed {
-                self.snapshot.add(*place, &gang.pods[*pod].request);
+            if let Some(rest) = rest.remove(&index) {
+                let gang = &self.gangs[index];
+                // Room only shrinks: what was best alone and still fits is best.
+                let placed = if self.still_fits(gang, &rest) { rest } else { self.again(gang, &planned) };
+                for (pod, place) in &placed {
+                    self.snapshot.add(*place, &gang.pods[*pod].request);
+                }
+                planned.decision.placed.extend(placed);
+                planned.decision.placed.sort_unstable();
             }
-            planned.decision.placed.extend(placed);
-            planned.decision.placed.sort_unstable();
+            self.snapshot.set_closed(&planned.decision.reserved, true);
             self.decisions[index] = Some(planned);
         }
     }
@@ -249,7 +251,9 @@ impl Planner<'_> {
 
     /// Plans the rest of a gang whose minimum has its place.
     fn again(&mut self, gang: &Gang, planned: &Planned) -> Placed {
-        let anchor = planned.root.or(self.anchor(gang).ok().flatten());
+        // Members that stand hold the root where it is; without any, those scaled from it rely on what was chosen.
+        let is_begun = !planned.decision.placed.is_empty() || gang.pods.iter().any(|pod| pod.bound.is_some());
+        let anchor = self.anchor(gang).ok().flatten().or(planned.root.filter(|_| !is_begun));
         let mut gang = gang.clone();
         for (pod, place) in &planned.decision.placed {
             gang.pods[*pod].bound = Some(*place);

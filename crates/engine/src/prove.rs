@@ -266,10 +266,11 @@ impl<'a, 's, 'j> Prover<'a, 's, 'j> {
                     && self.need_below(*group) > 0
             };
             let groups: Vec<GroupId> = (first..job.groups.len()).filter(is_one).collect();
-            let above_open = job.gang.ancestry(first).skip(1).any(|above| {
-                job.groups[above].required.is_some()
-                    && self.state.confined[above].is_none()
-            });
+            let above_open = job
+                .gang
+                .ancestry(first)
+                .skip(1)
+                .any(|above| job.groups[above].required.is_some() && self.state.confined[above].is_none());
             if groups.len() < 2 || above_open {
                 continue;
             }
@@ -295,7 +296,8 @@ impl<'a, 's, 'j> Prover<'a, 's, 'j> {
                 // Zones share what their node has.
                 let node = |domain: &u32| snapshot.domains[topology].place(*domain).node;
                 let by_node = domains.chunk_by(|a, b| node(a) == node(b)).map(|zones| {
-                    let on_node = |batch: usize| u64::from(snapshot.kinds[job.batches[batch].kind].fit[node(&zones[0]) as usize]);
+                    let on_node =
+                        |batch: usize| u64::from(snapshot.kinds[job.batches[batch].kind].fit[node(&zones[0]) as usize]);
                     zones.iter().map(|zone| takes(*zone)).sum::<u64>().min(most(&on_node))
                 });
                 by_node.sum()
@@ -335,7 +337,8 @@ impl<'a, 's, 'j> Prover<'a, 's, 'j> {
         let leaves = self.needed_leaves();
         let mut sets: Vec<Vec<GroupId>> = vec![leaves.clone()];
         for group in (1..job.groups.len()).filter(|group| self.state.confined[*group].is_some()) {
-            let (topology, domain) = (job.groups[group].required.map(|(topology, _)| topology), self.state.confined[group]);
+            let (topology, domain) =
+                (job.groups[group].required.map(|(topology, _)| topology), self.state.confined[group]);
             let together = (0..job.groups.len()).filter(|other| {
                 self.state.confined[*other] == domain && job.groups[*other].required.map(|(known, _)| known) == topology
             });

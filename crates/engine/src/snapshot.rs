@@ -147,7 +147,8 @@ impl Snapshot {
     pub(crate) fn takes(&self, place: Place, request: &[i64]) -> bool {
         let at = place.node as usize * self.width;
         let enough = |free: &[i64]| request.iter().zip(free).all(|(amount, free)| *amount == 0 || amount <= free);
-        enough(&self.free[at..at + self.width]) && (place.zone.is_none() || enough(self.free_in_zone(place)))
+        enough(&self.free[at..at + self.width])
+            && (place.zone.is_none() || enough(self.free_in_zone(place)))
             && !self.closed[place.node as usize]
     }
 

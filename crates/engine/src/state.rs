@@ -161,6 +161,17 @@ impl<'s, 'j> State<'s, 'j> {
         }
     }
 
+    /// Gives the snapshot back as it was. Nothing else is kept up: the state is of no use afterwards.
+    pub fn give_back(&mut self) {
+        while let Some(put) = self.puts.pop() {
+            let request = &self.job.gang.pods[self.job.batches[put.batch].pods[0]].request;
+            self.snapshot.charge(put.place, request, i64::from(put.amount));
+            for kind in &self.job.kinds {
+                self.snapshot.recount_kind(*kind, put.place.node);
+            }
+        }
+    }
+
     /// Puts again what was put before and undone.
     pub fn replay(&mut self, puts: &[Put]) {
         for put in puts {
@@ -210,7 +221,15 @@ impl<'s, 'j> State<'s, 'j> {
         match scope.as_slice() {
             [] => self.snapshot.kinds[kind].total,
             [(topology, domain)] => self.snapshot.count(kind, *topology, *domain),
-            _ => self.places(kind, scope).map(|place| u64::from(self.snapshot.fit(kind, place))).sum(),
+            _ => {
+                // Zones share what their node has.
+                let places: Vec<Place> = self.places(kind, scope).collect();
+                let by_node = places.chunk_by(|a, b| a.node == b.node).map(|here| {
+                    let fits = here.iter().map(|place| u64::from(self.snapshot.fit(kind, *place))).sum::<u64>();
+                    fits.min(u64::from(self.snapshot.kinds[kind].fit[here[0].node as usize]))
+                });
+                by_node.sum()
+            }
         }
     }
 

@@ -9,6 +9,7 @@ mod error;
 mod guard;
 pub mod mutate;
 pub mod objects;
+pub mod placement;
 pub mod sets;
 pub mod toolchain;
 

@@ -22,7 +22,7 @@ impl Case<'_> {
             }
             Claim::BaseWaits(base) => self.base_waits(base),
             Claim::TooFewPods { leaf, have, need } => self.too_few(context, *leaf, *have, *need),
-            Claim::BoundApart { group } => self.bound_apart(*group),
+            Claim::BoundApart { group } => self.bound_apart(context, *group),
             Claim::Count { leaf, fits, need } => self.count(context, *leaf, *fits, *need),
             Claim::Sum { leaves, resource, free, need } => self.sum(context, leaves, *resource, *free, *need),
             Claim::Copies { groups, fits } => self.copies(context, groups, *fits),
@@ -48,8 +48,9 @@ impl Case<'_> {
         ensure(have < need, || format!("{} has enough pods", self.name(leaf)))
     }
 
-    fn bound_apart(&self, group: GroupId) -> Result<(), String> {
+    fn bound_apart(&self, context: &Context, group: GroupId) -> Result<(), String> {
         ensure(group < self.gang.groups.len(), || format!("there is no group {group}"))?;
+        self.needed(context, group)?;
         let from_base = || {
             let base = self.ground.bases[self.number].filter(|_| group == 0);
             let (base, topology, level) = base.and_then(|base| required_of_root(self.ground, base))?;

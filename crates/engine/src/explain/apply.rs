@@ -59,7 +59,8 @@ fn add_nodes(cluster: &mut Cluster, gang: &Gang, domain: Option<DomainId>, count
         let mut node = cluster.nodes[like as usize].clone();
         node.name = format!("\u{10ffff}{number:06}");
         for (topology, own) in node.paths.iter_mut().enumerate() {
-            *own = path.as_ref().filter(|(known, _)| *known == topology).map(|(_, path)| path.clone()).unwrap_or_default();
+            *own =
+                path.as_ref().filter(|(known, _)| *known == topology).map(|(_, path)| path.clone()).unwrap_or_default();
             own.extend((is_host_below && !own.is_empty()).then(|| node.name.clone()));
         }
         cluster.nodes.push(node);

@@ -31,7 +31,8 @@ impl Explainer<'_> {
     ) -> Vec<Relaxation> {
         let mut changes: Vec<Change> = Vec::new();
         changes.extend(self.wider(gang, anchor, binding));
-        changes.extend(self.fewer(gang, anchor, binding));
+        let most = candidates.iter().map(|candidate| candidate.fits).max().unwrap_or(0);
+        changes.extend(self.fewer(gang, anchor, binding, most));
         if empty == EmptyCluster::Fits {
             changes.extend(self.gone(index, gang, anchor, binding, candidates));
         }
@@ -89,10 +90,12 @@ impl Explainer<'_> {
     }
 
     /// One leaf made smaller, as little as helps.
-    fn fewer(&mut self, gang: &Gang, anchor: Option<DomainId>, binding: &Binding) -> Option<Change> {
+    fn fewer(&mut self, gang: &Gang, anchor: Option<DomainId>, binding: &Binding, most_fit: u64) -> Option<Change> {
         let inside = |leaf: &GroupId| gang.ancestry(*leaf).any(|above| above == binding.group);
         let needs = |leaf: GroupId| match gang.groups[leaf].members {
-            Members::Pods { min } => min.saturating_sub(gang.pods_of(leaf).filter(|(_, pod)| pod.bound.is_some()).count()),
+            Members::Pods { min } => {
+                min.saturating_sub(gang.pods_of(leaf).filter(|(_, pod)| pod.bound.is_some()).count())
+            }
             Members::Groups { .. } => 0,
         };
         let mut leaves: Vec<GroupId> = (0..gang.groups.len()).filter(inside).filter(|leaf| needs(*leaf) > 0).collect();
@@ -101,7 +104,13 @@ impl Explainer<'_> {
             let most = needs(leaf);
             // At least one pod stays, or there is nothing left to place.
             let most = if gang.pods_of(leaf).count() <= most { most - 1 } else { most };
-            if most == 0 || !self.would_fit(&smaller(gang, leaf, most), anchor) {
+            // For pods of one kind the number follows from the counts.
+            let guess = usize::try_from(binding.needs.saturating_sub(most_fit)).unwrap_or(most).clamp(1, most.max(1));
+            if guess < most && self.would_fit(&smaller(gang, leaf, guess), anchor) {
+                if guess == 1 || !self.would_fit(&smaller(gang, leaf, guess - 1), anchor) {
+                    return Some(Change::FewerPods { group: leaf, count: guess as u64 });
+                }
+            } else if most == 0 || !self.would_fit(&smaller(gang, leaf, most), anchor) {
                 return None;
             }
             let (mut too_few, mut enough) = (0, most);
@@ -214,9 +223,8 @@ impl Explainer<'_> {
         };
         let request = &gang.pods.iter().find(|pod| pod.bound.is_none())?.request;
         let like = largest(cluster, gang, &own)?;
-        let path: Vec<&str> = place.map_or(Vec::new(), |(topology, domain)| {
-            self.snapshot.domains[topology].values(cluster, topology, domain)
-        });
+        let path: Vec<&str> = place
+            .map_or(Vec::new(), |(topology, domain)| self.snapshot.domains[topology].values(cluster, topology, domain));
         let is_host_below = place.is_some_and(|(topology, domain)| self.snapshot.domains[topology].has_hosts(domain));
         let topology = place.map_or(0, |(topology, _)| topology);
         let helps = |count: usize| {
@@ -246,13 +254,15 @@ impl Explainer<'_> {
                 too_few = middle;
             }
         }
-        let domain = place.map(|(topology, index)| DomainId { topology: u16::try_from(topology).unwrap_or(u16::MAX), index });
+        let domain =
+            place.map(|(topology, index)| DomainId { topology: u16::try_from(topology).unwrap_or(u16::MAX), index });
         Some(Change::AddNodes { domain, count: enough as u64 })
     }
 
     /// Nodes that only a taint, a cordon or a missing readiness closes.
     fn untainted(&self, gang: &Gang, binding: &Binding, candidates: &[Candidate]) -> Option<Change> {
-        let mut kinds: Vec<usize> = gang.pods.iter().filter(|pod| pod.bound.is_none()).map(|pod| pod.eligibility).collect();
+        let mut kinds: Vec<usize> =
+            gang.pods.iter().filter(|pod| pod.bound.is_none()).map(|pod| pod.eligibility).collect();
         kinds.sort_unstable();
         kinds.dedup();
         let eligibility = &self.snapshot.cluster.eligibility;

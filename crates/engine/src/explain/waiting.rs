@@ -79,10 +79,12 @@ impl<'a> Explainer<'a> {
 
     /// Closes what gangs in front reserve.
     fn close(&mut self, index: usize, closed: bool) -> Vec<NodeId> {
+        if self.plan.decisions.iter().all(|decision| decision.reserved.is_empty()) {
+            return Vec::new();
+        }
         let order = crate::plan::order(self.gangs);
         let ahead = order.iter().take_while(|other| **other != index);
-        let nodes: Vec<NodeId> =
-            ahead.flat_map(|other| self.plan.decisions[*other].reserved.iter().copied()).collect();
+        let nodes: Vec<NodeId> = ahead.flat_map(|other| self.plan.decisions[*other].reserved.iter().copied()).collect();
         self.snapshot.set_closed(&nodes, closed);
         nodes
     }
@@ -92,13 +94,10 @@ impl<'a> Explainer<'a> {
         anchor(self.snapshot, &self.gangs[base], &self.plan.decisions[base]).ok().flatten()
     }
 
-    fn explain(
-        &mut self,
-        index: usize,
-        gang: &Gang,
-        anchor: Option<DomainId>,
-        proof: Option<&Proof>,
-    ) -> Explanation {
+    fn explain(&mut self, index: usize, gang: &Gang, anchor: Option<DomainId>, proof: Option<&Proof>) -> Explanation {
+        // Whether something fits does not hang on what is preferred.
+        let plain = &without_preferred(gang, self.snapshot);
+        let (gang, told) = (plain, gang);
         let binding = self.binding(gang, anchor, proof);
         let mut candidates = self.candidates(gang, anchor, &binding);
         let count = candidates.len();
@@ -106,14 +105,26 @@ impl<'a> Explainer<'a> {
         candidates.truncate(MOST_DOMAINS);
         let topology = binding.required.map_or(0, |(topology, _)| topology);
         let id = |domain: u32| DomainId { topology: u16::try_from(topology).unwrap_or(u16::MAX), index: domain };
-        let domains = candidates.iter().map(|candidate| DomainReport {
-            domain: candidate.domain.map(id),
-            fits: candidate.fits,
-            needs: binding.needs,
-            short: self.short(gang, &binding, topology, candidate),
-            holders: self.holders_in(index, topology, candidate.domain),
-        });
-        let domains: Vec<DomainReport> = domains.collect();
+        let width = self.snapshot.width;
+        let free = |domain: u32| &self.snapshot.domain_free[topology][domain as usize * width..][..width];
+        let mut domains: Vec<DomainReport> = Vec::with_capacity(candidates.len());
+        for (at, candidate) in candidates.iter().enumerate() {
+            // Neighbours that look the same lack the same.
+            let same = at > 0
+                && candidates[at - 1].fits == candidate.fits
+                && candidates[at - 1].domain.zip(candidate.domain).is_some_and(|(a, b)| free(a) == free(b));
+            let short = match domains.last() {
+                Some(last) if same => last.short.clone(),
+                _ => self.short(gang, &binding, topology, candidate),
+            };
+            domains.push(DomainReport {
+                domain: candidate.domain.map(id),
+                fits: candidate.fits,
+                needs: binding.needs,
+                short,
+                holders: self.holders_in(index, topology, candidate.domain),
+            });
+        }
         let (empty_cluster, largest) = self.on_empty(gang, anchor, &binding);
         let relaxations = self.changes(index, gang, anchor, &binding, &candidates, empty_cluster);
         let mut explanation = Explanation {
@@ -124,7 +135,7 @@ impl<'a> Explainer<'a> {
             largest,
             relaxations,
         };
-        explanation.text = words::waiting(self.snapshot, gang, &binding, &explanation, count, proof.is_some());
+        explanation.text = words::waiting(self.snapshot, told, &binding, &explanation, count, proof.is_some());
         explanation
     }
 
@@ -214,7 +225,10 @@ impl<'a> Explainer<'a> {
         };
         let mut requests: Vec<(&crate::gang::Pod, u64)> = Vec::new();
         for pod in gang.pods.iter().filter(under) {
-            match requests.iter_mut().find(|(known, _)| known.request == pod.request && known.eligibility == pod.eligibility) {
+            match requests
+                .iter_mut()
+                .find(|(known, _)| known.request == pod.request && known.eligibility == pod.eligibility)
+            {
                 Some((_, count)) => *count += 1,
                 None => requests.push((pod, 1)),
             }
@@ -230,7 +244,9 @@ impl<'a> Explainer<'a> {
                 let each = open.map(|node| {
                     let free = &self.snapshot.free[*node as usize * width..(*node as usize + 1) * width];
                     let asks = pod.request.iter().enumerate().filter(|(at, ask)| **ask > 0 && Some(*at) != without);
-                    asks.map(|(at, ask)| free[at].max(0).unsigned_abs() / ask.unsigned_abs()).min().unwrap_or(u64::MAX >> 20)
+                    asks.map(|(at, ask)| free[at].max(0).unsigned_abs() / ask.unsigned_abs())
+                        .min()
+                        .unwrap_or(u64::MAX >> 20)
                 });
                 each.fold(0, u64::saturating_add)
             };
@@ -370,6 +386,16 @@ impl<'a> Explainer<'a> {
 pub(super) fn would_fit(snapshot: &mut Snapshot, gang: &Gang, anchor: Option<DomainId>, budget: u64) -> bool {
     let Ok(job) = Job::new(gang, anchor, snapshot) else { return false };
     matches!(fits(snapshot, &job, budget), Decided::Placed(_))
+}
+
+/// The gang without preferred levels, but for those that put pods into zones.
+fn without_preferred(gang: &Gang, snapshot: &Snapshot) -> Gang {
+    let mut gang = gang.clone();
+    for constraint in gang.groups.iter_mut().filter_map(|group| group.constraint.as_mut()) {
+        let levels = &snapshot.cluster.topologies[constraint.topology].levels;
+        constraint.preferred = constraint.preferred.filter(|level| levels[*level].is_zone);
+    }
+    gang
 }
 
 /// The gang without the required levels of some groups.

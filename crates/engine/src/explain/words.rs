@@ -15,7 +15,14 @@ pub fn amount(resource: &str, amount: i64) -> String {
         "cpu" if amount % 1000 == 0 => (amount / 1000).to_string(),
         "cpu" => format!("{amount}m"),
         _ => {
-            let units = [(1i64 << 60, "Ei"), (1 << 50, "Pi"), (1 << 40, "Ti"), (1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki")];
+            let units = [
+                (1i64 << 60, "Ei"),
+                (1 << 50, "Pi"),
+                (1 << 40, "Ti"),
+                (1 << 30, "Gi"),
+                (1 << 20, "Mi"),
+                (1 << 10, "Ki"),
+            ];
             let unit = units.iter().find(|(size, _)| amount != 0 && amount % size == 0);
             unit.map_or(amount.to_string(), |(size, unit)| format!("{}{unit}", amount / size))
         }
@@ -120,7 +127,8 @@ pub(super) fn placed(snapshot: &Snapshot, gang: &Gang, decision: &Decision) -> E
         used.dedup();
         text += &format!(" on {}", nodes(used.len() as u64));
     }
-    let inner = (1..gang.groups.len()).filter(|group| gang.groups[*group].constraint.is_some_and(|it| it.required.is_some()));
+    let inner =
+        (1..gang.groups.len()).filter(|group| gang.groups[*group].constraint.is_some_and(|it| it.required.is_some()));
     let inner = inner.filter(|group| !at(*group).is_empty()).count();
     if inner > 0 {
         text += &format!("; each of {inner} groups within it in the one domain that it requires");
@@ -181,8 +189,12 @@ pub(super) fn waiting(
             .collect();
         if !short.is_empty() {
             text += &format!(" Closest is {place}, short of {}", short.join(" and "));
-            let holders: Vec<String> =
-                best.holders.iter().take(3).map(|holder| format!("{}/{}", holder.name.namespace, holder.name.name)).collect();
+            let holders: Vec<String> = best
+                .holders
+                .iter()
+                .take(3)
+                .map(|holder| format!("{}/{}", holder.name.namespace, holder.name.name))
+                .collect();
             if !holders.is_empty() {
                 let more = best.holders.len().saturating_sub(3);
                 let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -219,7 +231,9 @@ pub(super) fn change(snapshot: &Snapshot, gang: &Gang, change: &Change) -> Strin
             let topology = gang.groups[*at].constraint.map_or(0, |constraint| constraint.topology);
             let from = level(cluster, topology, *from);
             match to {
-                Some(to) => format!("{} requires {} instead of {from}", group(gang, *at), level(cluster, topology, *to)),
+                Some(to) => {
+                    format!("{} requires {} instead of {from}", group(gang, *at), level(cluster, topology, *to))
+                }
                 None => format!("{} does not require one {from}", group(gang, *at)),
             }
         }

@@ -58,7 +58,7 @@ pub fn check(
                 let small = shrink(&problem, |problem| judge(problem, seed).is_err());
                 let fault = judge(&small, seed).err();
                 let fault = fault.unwrap_or_else(|| "it did not fail again".to_owned());
-                *failure = Some(format!("seed {seed}: {fault}\n{small}\n{small:?}"));
+                *failure = Some(format!("seed {seed}: {fault}\n{small}"));
             }
         })
     };

@@ -19,6 +19,7 @@ pub fn mutants(problem: &Problem, plan: &Plan, gang: usize, proof: &Claim) -> Ve
     }
     let case = Case { problem, gang: &problem.gangs[gang], plan };
     let mut found = case.of(proof, true);
+    found.extend(case.idle());
     found.retain(|mutant| mutant.proof != *proof);
     found
 }
@@ -126,6 +127,46 @@ impl Case<'_> {
             Claim::Subsets { group, choices } => found.extend(self.of_subsets(*group, choices, top)),
         }
         found
+    }
+
+    /// Claims with the right numbers that show nothing: there are enough pods, or there is enough room.
+    fn idle(&self) -> Vec<Mutant> {
+        let mut found = Vec::new();
+        for (leaf, it) in self.gang.groups.iter().enumerate() {
+            let Members::Pods { min } = it.members else { continue };
+            let have = self.gang.pods_of(leaf).count();
+            if have >= min {
+                let proof = Claim::TooFewPods { leaf, have, need: min };
+                found.push(Mutant { proof, why: "there are enough pods" });
+            }
+            let (fits, need) = (self.fits(leaf), self.need(leaf));
+            if fits >= need && self.problem.cluster.nodes.iter().all(|node| node.zones.is_empty()) {
+                found.push(Mutant { proof: Claim::Count { leaf, fits, need }, why: "there is enough room" });
+            }
+        }
+        found
+    }
+
+    /// How many pods of a leaf can stand anywhere, each kind looked at alone.
+    fn fits(&self, leaf: GroupId) -> u64 {
+        let mut kinds: BTreeMap<(&[i64], usize), u64> = BTreeMap::new();
+        for (_, pod) in self.gang.pods_of(leaf).filter(|(_, pod)| pod.bound.is_none()) {
+            *kinds.entry((&pod.request, pod.eligibility)).or_default() += 1;
+        }
+        let nodes = 0..self.problem.cluster.nodes.len();
+        let fits = |((request, eligibility), waiting): (&(&[i64], usize), &u64)| {
+            let each = nodes.clone().map(|node| self.alone(node, request, *eligibility).min(*waiting));
+            each.sum::<u64>().min(*waiting)
+        };
+        kinds.iter().map(fits).sum()
+    }
+
+    /// How many pods a node takes if there are no others.
+    fn alone(&self, node: usize, request: &[i64], eligibility: usize) -> u64 {
+        let free = self.free(node);
+        let room = free.iter().zip(request).filter(|(_, asked)| **asked > 0);
+        let count = room.map(|(free, asked)| u64::try_from(free / asked).unwrap_or(0)).min().unwrap_or(u64::MAX);
+        if self.problem.cluster.eligibility[eligibility].allowed.contains(node) { count } else { 0 }
     }
 
     fn of_split(&self, group: GroupId, branches: &[Branch], top: bool) -> Vec<Mutant> {
@@ -253,28 +294,22 @@ impl Case<'_> {
 
     /// What a domain has to offer: for each kind of node how many there are. Domains in which this differs are not
     /// exchangeable. Zones count as alike.
-    fn room(&self, domain: DomainId) -> BTreeMap<Vec<i64>, usize> {
-        let cluster = &self.problem.cluster;
+    fn room(&self, domain: DomainId) -> BTreeMap<Vec<u64>, usize> {
         let topology = usize::from(domain.topology);
         let Some(path) = self.domains(topology).get(domain.index as usize).copied() else { return BTreeMap::new() };
         let mut room = BTreeMap::new();
-        for (node, it) in cluster.nodes.iter().enumerate().filter(|(_, it)| it.paths[topology].starts_with(path)) {
-            let mut fits = Vec::new();
-            for pod in self.gang.pods.iter().filter(|pod| pod.bound.is_none()) {
-                let allowed = cluster.eligibility[pod.eligibility].allowed.contains(node);
-                let free = self.free(node, &it.allocatable);
-                let room = free.iter().zip(pod.request.iter()).filter(|(_, asked)| **asked > 0);
-                let count = room.map(|(free, asked)| (free / asked).max(0)).min().unwrap_or(i64::MAX);
-                fits.push(if allowed { count } else { 0 });
-            }
-            *room.entry(fits).or_default() += 1;
+        let nodes = self.problem.cluster.nodes.iter().enumerate();
+        for (node, _) in nodes.filter(|(_, it)| it.paths[topology].starts_with(path)) {
+            let waiting = self.gang.pods.iter().filter(|pod| pod.bound.is_none());
+            let fits = waiting.map(|pod| self.alone(node, &pod.request, pod.eligibility));
+            *room.entry(fits.collect()).or_default() += 1;
         }
         room
     }
 
-    fn free(&self, node: usize, allocatable: &[i64]) -> Vec<i64> {
+    fn free(&self, node: usize) -> Vec<i64> {
         let Problem { cluster, gangs } = self.problem;
-        let mut free = allocatable.to_vec();
+        let mut free = cluster.nodes[node].allocatable.clone();
         let occupants = cluster.occupants.iter().map(|it| (it.node, &it.request));
         let bound = gangs.iter().flat_map(|gang| &gang.pods).filter_map(|pod| Some((pod.bound?.node, &pod.request)));
         let placed = gangs.iter().zip(&self.plan.decisions).flat_map(|(gang, decision)| {
