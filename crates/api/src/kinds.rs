@@ -4,18 +4,21 @@
 mod cluster_topology;
 pub mod config;
 pub mod kai;
+mod node_resource_topology;
 mod pod_clique;
 mod pod_clique_scaling_group;
 mod pod_clique_set;
 mod pod_gang;
 mod pod_spec;
 mod resource_sharing;
+mod simulated_cluster;
 mod status;
 
 pub use cluster_topology::{
     BackendTopologyStatus, BrokenNesting, ClusterTopology, ClusterTopologySpec, ClusterTopologyStatus,
     PartiallyLabelledNode, TopologyLevel,
 };
+pub use node_resource_topology::{NodeResourceTopology, NodeZone, NodeZoneResource};
 pub use pod_clique::{
     AutoScalingConfig, PodClique, PodCliqueSpec, PodCliqueStatus, PodCliqueUpdateProgress, PodsSelectedToUpdate,
 };
@@ -34,4 +37,5 @@ pub use pod_gang::{
 };
 pub use pod_spec::PodSpec;
 pub use resource_sharing::{ResourceClaimTemplate, ResourceSharing, ResourceSharingFilter, SharingScope};
+pub use simulated_cluster::{SimulatedCluster, SimulatedClusterSpec, SimulatedLevel, SimulatedPool};
 pub use status::{LastError, conditions_schema};

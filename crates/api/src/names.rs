@@ -18,8 +18,12 @@ pub mod group {
     pub const KAI_SCHEDULING: &str = "scheduling.run.ai";
     /// Group of what is ours alone.
     pub const TRELLIS: &str = "trellis.dev";
+    /// Group of NodeResourceTopology.
+    pub const NODE_TOPOLOGY: &str = "topology.node.k8s.io";
     /// Version of every kind of the specification.
     pub const V1ALPHA1: &str = "v1alpha1";
+    /// Version of NodeResourceTopology that we read.
+    pub const V1ALPHA2: &str = "v1alpha2";
 }
 
 /// Label keys.
@@ -85,8 +89,14 @@ pub mod annotation {
     pub const EXPLANATION: &str = "trellis.dev/explanation";
     /// On a PodGang or PodGroup: `"true"` reserves room for it while it waits.
     pub const RESERVE: &str = "trellis.dev/reserve";
+    /// On a pod: the zone inside its node (NUMA) that it was placed in.
+    pub const NUMA_ZONE: &str = "trellis.dev/numa-zone";
     /// KAI: the PodGroup of a pod.
     pub const KAI_POD_GROUP: &str = "pod-group-name";
+    /// KAI: the share of a GPU that a pod asks for.
+    pub const KAI_GPU_FRACTION: &str = "gpu-fraction";
+    /// KAI: the memory of a shared GPU that a pod asks for.
+    pub const KAI_GPU_MEMORY: &str = "gpu-memory";
     /// KAI: keeps KAI's pod-grouper away.
     pub const KAI_SKIP_POD_GROUPER: &str = "kai.scheduler/skip-podgrouper";
     /// Prefixes of annotations and labels that are never copied from a set to its gangs.
@@ -158,6 +168,34 @@ pub mod component {
     pub const RESOURCE_CLAIM: &str = "resource-claim";
 }
 
+/// Taints, and what they do.
+pub mod taint {
+    /// On a cordoned node.
+    pub const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
+    /// On a node that is not ready.
+    pub const NOT_READY: &str = "node.kubernetes.io/not-ready";
+    /// No pod is placed there without tolerating it.
+    pub const NO_SCHEDULE: &str = "NoSchedule";
+    /// The same, and pods that run there are evicted.
+    pub const NO_EXECUTE: &str = "NoExecute";
+    /// Pods should rather go elsewhere.
+    pub const PREFER_NO_SCHEDULE: &str = "PreferNoSchedule";
+}
+
+/// Names of resources that are more than a count.
+pub mod resource {
+    /// Counted in thousandths.
+    pub const CPU: &str = "cpu";
+    /// Counted in bytes.
+    pub const MEMORY: &str = "memory";
+    /// Every pod takes one.
+    pub const PODS: &str = "pods";
+    /// Counted in bytes.
+    pub const EPHEMERAL_STORAGE: &str = "ephemeral-storage";
+    /// What names of huge pages begin with; counted in bytes.
+    pub const HUGE_PAGES: &str = "hugepages-";
+}
+
 /// Scheduler profiles, which are also the `schedulerName` of the pods they serve.
 pub mod profile {
     /// Our own scheduler.
@@ -174,6 +212,8 @@ pub mod profile {
 pub const MANAGED_BY: &str = "grove-operator";
 /// Name of the operator's own ClusterTopology, used by sets that name none.
 pub const DEFAULT_TOPOLOGY: &str = "grove-topology";
+/// The leaf of a gang that has no groups of its own, as KAI calls it.
+pub const DEFAULT_LEAF: &str = "default";
 /// The scheduling gate that holds pods until their gang is complete.
 pub const GANG_GATE: &str = "grove.io/podgang-pending-creation";
 /// Name of the init container that waits for the cliques a pod starts after.

@@ -15,6 +15,7 @@ pub struct Args {
 pub enum Command {
     Validate(ValidateArgs),
     Render(RenderArgs),
+    Plan(PlanArgs),
     Crds(CrdsArgs),
 }
 
@@ -66,6 +67,39 @@ pub struct RenderArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum RenderOutput {
     Yaml,
+    Json,
+}
+
+/// Say where the gangs of the input would go, and what keeps those that wait.
+///
+/// The input is a cluster with its workloads, in any mix: Nodes or a SimulatedCluster, NodeResourceTopologies,
+/// ClusterTopologies or KAI Topologies, PriorityClasses, Pods, PodCliqueSets, PodGangs, KAI PodGroups, or the ZIP that
+/// KAI's /get-snapshot gives. PodCliqueSets go through admission and are lowered to gangs and pods; what the input has
+/// of these already is taken as it is. All else is passed over. Nothing is changed anywhere.
+///
+///   trellis plan -f examples/plan/cluster.yaml examples/plan/serving.yaml
+///   kubectl get nodes,pods,podgangs,clustertopologies -A -o json | trellis plan -f - new-set.yaml
+///
+/// Exit code: 0 every gang has a place, 3 some gang waits, 1 some object is refused, 2 unreadable input.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct PlanArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Form of the output
+    #[arg(short, long, value_enum, default_value_t = PlanOutput::Table)]
+    pub output: PlanOutput,
+    /// Say how long it took, and how many steps each gang
+    #[arg(long)]
+    pub stats: bool,
+    /// Decide so many times on the same snapshot; times are medians
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeat: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PlanOutput {
+    Table,
     Json,
 }
 

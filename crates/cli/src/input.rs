@@ -1,6 +1,7 @@
-//! Reads files: YAML and JSON, several documents each, directories and stdin.
+//! Reads files: YAML and JSON, several documents each, directories and stdin; and ZIP files of KAI's snapshots.
 
 use crate::lines::Lines;
+use crate::zipped;
 use anyhow::{Context as _, Result, anyhow, bail};
 use serde_json::Value;
 use serde_saphyr::{MessageFormatter as _, UserMessageFormatter};
@@ -22,6 +23,13 @@ pub struct Source {
     pub text: String,
     /// Lines of its fields, read when one is asked for.
     lines: OnceCell<Lines>,
+}
+
+impl Source {
+    /// A document of a file.
+    pub fn new(file: &str, number: usize, line_offset: usize, text: String) -> Self {
+        Self { file: file.to_owned(), number, line_offset, text, lines: OnceCell::new() }
+    }
 }
 
 /// A document and what it says.
@@ -54,9 +62,9 @@ pub fn read(paths: &[PathBuf]) -> Result<Vec<Document>> {
     let mut documents = Vec::new();
     for path in paths {
         if path.as_os_str() == "-" {
-            let mut text = String::new();
-            std::io::stdin().read_to_string(&mut text).context("cannot read stdin")?;
-            read_text("<stdin>", &text, &mut documents)?;
+            let mut bytes = Vec::new();
+            std::io::stdin().read_to_end(&mut bytes).context("cannot read stdin")?;
+            read_bytes("<stdin>", bytes, &mut documents)?;
         } else if path.is_dir() {
             for file in files_of(path)? {
                 read_file(&file, &mut documents)?;
@@ -89,8 +97,15 @@ fn files_of(directory: &Path) -> Result<Vec<PathBuf>> {
 
 fn read_file(path: &Path, documents: &mut Vec<Document>) -> Result<()> {
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let text = String::from_utf8(bytes).map_err(|_| anyhow!("{} is not UTF-8 text", path.display()))?;
-    read_text(&path.display().to_string(), &text, documents)
+    read_bytes(&path.display().to_string(), bytes, documents)
+}
+
+fn read_bytes(file: &str, bytes: Vec<u8>, documents: &mut Vec<Document>) -> Result<()> {
+    if zipped::is_zip(&bytes) {
+        return zipped::read(file, bytes, documents);
+    }
+    let text = String::from_utf8(bytes).map_err(|_| anyhow!("{file} is not UTF-8 text"))?;
+    read_text(file, &text, documents)
 }
 
 /// Reads the documents of one text.
@@ -150,24 +165,19 @@ fn split(file: &str, text: &str) -> Vec<Source> {
         text.lines().map(str::trim).any(|line| !line.is_empty() && !line.starts_with('#') && line != "...")
     };
     let with_content = documents.into_iter().filter(|(_, text)| has_content(text));
-    with_content
-        .enumerate()
-        .map(|(i, (line_offset, text))| Source {
-            file: file.to_owned(),
-            number: i + 1,
-            line_offset,
-            text,
-            lines: OnceCell::new(),
-        })
-        .collect()
+    with_content.enumerate().map(|(i, (line_offset, text))| Source::new(file, i + 1, line_offset, text)).collect()
 }
 
-/// Takes the items out of Lists.
+/// Takes the items out of Lists. Those of a list of one kind, as the API gives it, need not repeat what they are.
 fn flatten(mut document: Document, documents: &mut Vec<Document>) {
-    let is_list = document.value["kind"].as_str().is_some_and(|kind| kind.ends_with("List"));
-    match document.value.get_mut("items").map(Value::take) {
-        Some(Value::Array(items)) if is_list => {
-            for (i, value) in items.into_iter().enumerate() {
+    let of_kind = document.value["kind"].as_str().and_then(|kind| kind.strip_suffix("List")).map(str::to_owned);
+    match (document.value.get_mut("items").map(Value::take), of_kind) {
+        (Some(Value::Array(items)), Some(kind)) => {
+            let api_version = document.value["apiVersion"].as_str().unwrap_or_default().to_owned();
+            for (i, mut value) in items.into_iter().enumerate() {
+                if !kind.is_empty() {
+                    set_type(&mut value, &api_version, &kind);
+                }
                 let prefix = match document.prefix.as_str() {
                     "" => format!("items[{i}]"),
                     outer => format!("{outer}.items[{i}]"),
@@ -175,12 +185,22 @@ fn flatten(mut document: Document, documents: &mut Vec<Document>) {
                 flatten(Document { source: document.source.clone(), prefix, value }, documents);
             }
         }
-        taken => {
+        (taken, _) => {
             if let Some(items) = taken {
                 document.value["items"] = items;
             }
             documents.push(document);
         }
+    }
+}
+
+/// Says what an object is, if it does not say so itself.
+pub fn set_type(value: &mut Value, api_version: &str, kind: &str) {
+    if let Some(fields) = value.as_object_mut()
+        && !fields.contains_key("kind")
+    {
+        fields.insert("kind".to_owned(), kind.into());
+        fields.entry("apiVersion").or_insert_with(|| api_version.into());
     }
 }
 
@@ -215,6 +235,9 @@ mod tests {
         let kinds: Vec<_> = documents.iter().map(|d| d.value["kind"].to_string()).collect();
         assert_eq!(kinds, ["\"A\"", "\"B\""]);
         assert_eq!(documents[1].place("x"), "f:7");
+        let documents = read_all(r#"{"kind": "NodeList", "apiVersion": "v1", "items": [{"metadata": {"name": "a"}}]}"#);
+        assert_eq!(documents[0].value["kind"], "Node");
+        assert_eq!(documents[0].value["apiVersion"], "v1");
     }
 
     #[test]

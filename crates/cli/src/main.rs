@@ -6,9 +6,11 @@ mod input;
 mod lines;
 mod objects;
 mod output;
+mod plan;
 mod render;
 mod validate;
 mod world;
+mod zipped;
 
 use args::{Args, Command};
 use clap::Parser as _;
@@ -18,17 +20,35 @@ use std::process::ExitCode;
 const REFUSED: u8 = 1;
 /// The input could not be read; clap uses the same code for wrong arguments.
 const UNREADABLE: u8 = 2;
+/// Some gang waits.
+const WAITING: u8 = 3;
+
+/// How a command ended that could do what it was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Done,
+    Refused,
+    Waiting,
+}
+
+impl End {
+    fn admitted(all: bool) -> Self {
+        if all { Self::Done } else { Self::Refused }
+    }
+}
 
 fn main() -> ExitCode {
     let args = Args::parse();
     let result = match &args.command {
-        Command::Validate(args) => validate::run(args),
-        Command::Render(args) => render::run(args),
-        Command::Crds(args) => crds::run(args),
+        Command::Validate(args) => validate::run(args).map(End::admitted),
+        Command::Render(args) => render::run(args).map(End::admitted),
+        Command::Plan(args) => plan::run(args),
+        Command::Crds(args) => crds::run(args).map(End::admitted),
     };
     match result {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(REFUSED),
+        Ok(End::Done) => ExitCode::SUCCESS,
+        Ok(End::Refused) => ExitCode::from(REFUSED),
+        Ok(End::Waiting) => ExitCode::from(WAITING),
         // Whoever reads our output has seen enough, as `head` does.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

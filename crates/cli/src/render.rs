@@ -116,7 +116,7 @@ fn set_if_fit(object: &Object, settings: &Settings) -> Option<PodCliqueSet> {
 }
 
 /// Says on stderr what is wrong; returns whether nothing is.
-fn tell(object: &Object, verdict: &Verdict) -> bool {
+pub fn tell(object: &Object, verdict: &Verdict) -> bool {
     for warning in &verdict.warnings {
         eprintln!("warning: {}: {warning}", object.title());
     }
@@ -126,7 +126,7 @@ fn tell(object: &Object, verdict: &Verdict) -> bool {
     verdict.allowed()
 }
 
-fn tell_drift(set: &PodCliqueSet, drift: &Drift) {
+pub fn tell_drift(set: &PodCliqueSet, drift: &Drift) {
     let namespace = set.metadata.namespace.as_deref().unwrap_or_default();
     let name = set.metadata.name.as_deref().unwrap_or_default();
     let topology = drift.topology.as_deref().unwrap_or_default();

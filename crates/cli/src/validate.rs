@@ -116,7 +116,8 @@ pub fn twice(object: &Object, other: &Object) -> Verdict {
     Verdict { errors: vec![error], warnings: Vec::new() }
 }
 
-fn judge(object: &Object, old: Option<&Object>, view: &ClusterView, settings: &Settings) -> Result<Verdict> {
+/// Judges an object of a kind of ours by its form, its rules and the cluster.
+pub fn judge(object: &Object, old: Option<&Object>, view: &ClusterView, settings: &Settings) -> Result<Verdict> {
     let Role::Judged(kind) = object.role else {
         return Ok(Verdict { errors: object.fault.iter().cloned().collect(), warnings: Vec::new() });
     };

@@ -10,6 +10,7 @@ mod gangs;
 mod hash;
 pub mod kai;
 mod pods;
+pub mod problem;
 mod rbac;
 mod scaling;
 mod services;

@@ -1,0 +1,51 @@
+//! `trellis plan`
+
+mod explanation;
+mod forest;
+mod gather;
+mod items;
+mod load;
+mod measure;
+mod names;
+mod progress;
+mod proof;
+mod report;
+mod table;
+mod text;
+mod tree;
+
+use crate::args::{PlanArgs, PlanOutput};
+use crate::{End, output};
+use anyhow::Result;
+use measure::Measured;
+use names::Names;
+use progress::Progress;
+use std::sync::Arc;
+use std::time::Instant;
+use trellis_engine::{Outcome, Snapshot};
+use trellis_lower::problem::Problem;
+
+/// Plans all gangs of the input and prints where they go.
+pub fn run(args: &PlanArgs) -> Result<End> {
+    let begun = Instant::now();
+    let progress = Progress::start();
+    let Some(Problem { cluster, gangs, warnings }) = load::load(&args.input, &progress)? else {
+        return Ok(End::Refused);
+    };
+    for warning in warnings {
+        eprintln!("warning: {warning}");
+    }
+    let cluster = Arc::new(cluster);
+    let snapshot = Snapshot::with_gangs(cluster.clone(), &gangs);
+    let Measured { plan, explanations, times } =
+        measure::run(&snapshot, &gangs, args.repeat, begun.elapsed(), &progress);
+    drop(progress);
+    let names = Names::new(&cluster);
+    let times = args.stats.then_some(&times);
+    match args.output {
+        PlanOutput::Json => output::json(&report::report(&names, &gangs, &plan, &explanations, times))?,
+        PlanOutput::Table => table::print(&names, &gangs, &plan, &explanations, times)?,
+    }
+    let waits = plan.decisions.iter().any(|decision| decision.outcome != Outcome::Placed);
+    Ok(if waits { End::Waiting } else { End::Done })
+}

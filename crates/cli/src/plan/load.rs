@@ -1,0 +1,140 @@
+//! From files to a placement problem: admission, lowering, translation.
+
+use super::gather::Gathered;
+use super::items::{refusal, typed};
+use super::progress::{Phase, Progress};
+use crate::args::InputArgs;
+use crate::objects::{Object, Role};
+use crate::{render, validate, world};
+use anyhow::Result;
+use k8s_openapi::api::core::v1::Pod;
+use std::rc::Rc;
+use trellis_api::admission::ClusterView;
+use trellis_api::admission::object::Kind;
+use trellis_api::field::{FieldError, Path};
+use trellis_api::kinds::{PodClique, PodCliqueScalingGroup, PodCliqueSet};
+use trellis_api::settings::Settings;
+use trellis_lower::problem::{Problem, problem};
+use trellis_lower::{LiveReplicas, Lowered, Surroundings, lower};
+
+/// The problem that the input poses. Nothing if some object is refused; then it has been said why.
+pub fn load(args: &InputArgs, progress: &Progress) -> Result<Option<Problem>> {
+    let config = match &args.config {
+        Some(path) => Some(validate::read_config(path)?),
+        None => None,
+    };
+    let settings = world::settings(config.as_ref());
+    let objects = validate::read_objects(&args.files)?;
+    let all: Vec<&Object> = objects.iter().collect();
+    let view = world::view(&all, &settings);
+    let live = world::children(&all);
+    let mut fit = match &config {
+        Some(config) => render::tell(config, &validate::judge(config, None, &view, &settings)?),
+        None => true,
+    };
+    fit = admit(&objects, &view, &settings)? && fit;
+
+    let mut gathered = Gathered::default();
+    let mut sets = Vec::new();
+    for object in objects {
+        if object.role == Role::Judged(Kind::PodCliqueSet) {
+            sets.push(object);
+        } else {
+            fit = gathered.add(object) && fit;
+        }
+    }
+    gathered.apply_bind_requests();
+    if !fit {
+        return Ok(None);
+    }
+    for object in by_name(sets) {
+        let Some(set) = world::pod_clique_set(&object, None, &settings).decoded.object else { continue };
+        fit = add_set(&set, &object, &live, &view, &settings, &mut gathered)? && fit;
+    }
+    if !fit {
+        return Ok(None);
+    }
+    progress.set(Phase::Translating(gathered.len()));
+    match problem(&gathered.observed(&view.topologies)) {
+        Ok(problem) => Ok(Some(problem)),
+        Err(faults) => {
+            gathered.tell(&faults);
+            Ok(None)
+        }
+    }
+}
+
+/// Judges what is ours to judge. What the operator makes of sets, other than gangs, is taken as it is.
+fn admit(objects: &[Object], view: &ClusterView, settings: &Settings) -> Result<bool> {
+    let first = validate::by_identity(objects);
+    let mut fit = true;
+    for object in objects {
+        match object.role {
+            Role::Judged(Kind::PodCliqueSet | Kind::ClusterTopology | Kind::PodGang) | Role::Unknown => {}
+            Role::Judged(_) | Role::Pod | Role::Foreign => continue,
+        }
+        let other =
+            object.identity().and_then(|identity| first.get(&identity)).filter(|first| !std::ptr::eq(**first, object));
+        let mut verdict = match other {
+            Some(other) if other.document.value == object.document.value => continue,
+            Some(other) => validate::twice(object, other),
+            None => validate::judge(object, None, view, settings)?,
+        };
+        if object.role == Role::Judged(Kind::PodCliqueSet) && object.identity().is_none() {
+            let message = "a generated name is not known before the set is created";
+            verdict.errors.push(FieldError::required(&Path::new("metadata.name"), message));
+        }
+        fit = render::tell(object, &verdict) && fit;
+    }
+    Ok(fit)
+}
+
+/// The sets in the order of their names, each once: files decide nothing.
+fn by_name(mut sets: Vec<Object>) -> Vec<Object> {
+    sets.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
+    sets.dedup_by(|a, b| (&a.namespace, &a.name) == (&b.namespace, &b.name));
+    sets
+}
+
+/// Adds the gangs and pods that follow from a set, as far as the input does not have them.
+fn add_set(
+    set: &PodCliqueSet,
+    object: &Object,
+    live: &(Vec<PodClique>, Vec<PodCliqueScalingGroup>),
+    view: &ClusterView,
+    settings: &Settings,
+    gathered: &mut Gathered,
+) -> Result<bool> {
+    let replicas = LiveReplicas::of(set, &live.0, &live.1);
+    let around = Surroundings { topologies: &view.topologies, live: &replicas, settings };
+    // For KAI's sets the PodGang is the gang, and the PodGroup says the same once more.
+    let Lowered { gangs, pods, drift, .. } = lower(set, &around);
+    render::tell_drift(set, &drift);
+    let (namespace, origin) = (object.namespace.as_str(), Rc::new(object.clone()));
+    let mut listed = Vec::new();
+    for gang in gangs {
+        let name = gang.metadata.name.clone().unwrap_or_default();
+        gathered.pod_gangs.add_rendered(namespace, &name, gang, &origin);
+        // A live gang names its own members; other pods are not made for it.
+        let members = gathered.pod_gangs.find(namespace, &name).into_iter().flat_map(|gang| &gang.spec.pod_groups);
+        let references = members.flat_map(|group| &group.pod_references);
+        listed.extend(references.map(|reference| reference.name.clone()));
+    }
+    listed.sort_unstable();
+    let mut fit = true;
+    for pod in pods {
+        let is_wanted = listed.binary_search_by(|name| name.as_str().cmp(pod.name())).is_ok();
+        if !is_wanted || gathered.pods.find(namespace, pod.name()).is_some() {
+            continue;
+        }
+        match typed::<Pod>(&serde_json::to_value(&pod)?) {
+            Ok(typed) => gathered.pods.add_rendered(namespace, pod.name(), typed, &origin),
+            Err(error) => {
+                render::tell(object, &refusal(error));
+                fit = false;
+                break;
+            }
+        }
+    }
+    Ok(fit)
+}
