@@ -153,7 +153,7 @@ impl State<'_, '_> {
         let open = group.required.filter(|_| self.confined[span.group].is_none());
         let Some((topology, level)) = open else { return self.more_in(number, span, spare, active, scope) };
         if let Some(domain) = group.fixed {
-            return self.more_in(number, span, spare, active, &self.narrowed(scope, topology, domain));
+            return self.more_in(number, span, spare, active, &Self::narrowed(scope, topology, domain));
         }
         if topology == span.topology && span.level <= level {
             let is_placed = self.least_by_kind(span.group, spare, active).iter().any(|(_, least, _)| *least > 0);
@@ -165,7 +165,7 @@ impl State<'_, '_> {
         }
         let mut least = u64::MAX;
         for domain in candidates {
-            let scope = self.narrowed(scope, topology, domain);
+            let scope = Self::narrowed(scope, topology, domain);
             let mut kinds = self.least_by_kind(span.group, spare, active).into_iter();
             if kinds.all(|(_, least, batch)| self.room(batch, &scope) >= least) {
                 least = least.min(self.more_in(number, span, spare, active, &scope));
@@ -177,7 +177,8 @@ impl State<'_, '_> {
         if least == u64::MAX { 0 } else { least }
     }
 
-    pub fn narrowed(&self, scope: &Scope, topology: usize, domain: u32) -> Scope {
+    /// A scope cut to a domain inside it.
+    pub fn narrowed(scope: &Scope, topology: usize, domain: u32) -> Scope {
         let mut scope = scope.clone();
         match scope.iter_mut().find(|(known, _)| *known == topology) {
             Some((_, known)) => *known = domain,

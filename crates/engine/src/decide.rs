@@ -92,7 +92,7 @@ impl<'a, 's, 'j> Decider<'a, 's, 'j> {
             let kept = self.state.budget;
             self.state.budget = kept.min(BETTER);
             (best, _) = Exact::improve(self.state, best, floor);
-            self.state.budget = kept - kept.min(BETTER) + self.state.budget;
+            self.state.budget += kept - kept.min(BETTER);
         }
         best.map_or(Decided::Undecided, Decided::Placed)
     }

@@ -43,7 +43,7 @@ impl State<'_, '_> {
             put += if bin.is_node {
                 self.fill_node(batch, amount, bin.id)
             } else {
-                let inside = self.narrowed(scope, topology, bin.id);
+                let inside = Self::narrowed(scope, topology, bin.id);
                 self.fill_levels(batch, amount, &inside, narrower)
             };
         }
@@ -66,7 +66,7 @@ impl State<'_, '_> {
                 (true, _) => self.snapshot.count(kind, topology, domain),
                 (false, _) => {
                     let finer = inside.filter(|own| usize::from(domains.level[*own as usize]) > level);
-                    self.room(batch, &self.narrowed(scope, topology, finer.unwrap_or(domain)))
+                    self.room(batch, &Self::narrowed(scope, topology, finer.unwrap_or(domain)))
                 }
             };
             if room > 0 {

@@ -255,7 +255,7 @@ impl State<'_, '_> {
         match Self::domain_in(scope, topology) {
             Some(known) if levels[known as usize] >= levels[domain as usize] => self.room(demand.2, scope),
             _ if simple => self.snapshot.count(demand.0, topology, domain),
-            _ => self.room(demand.2, &self.narrowed(scope, topology, domain)),
+            _ => self.room(demand.2, &Self::narrowed(scope, topology, domain)),
         }
     }
 
@@ -264,7 +264,7 @@ impl State<'_, '_> {
         let level = &self.snapshot.domains[topology].level;
         match Self::domain_in(scope, topology) {
             Some(known) if level[known as usize] >= level[domain as usize] => scope.clone(),
-            _ => self.narrowed(scope, topology, domain),
+            _ => Self::narrowed(scope, topology, domain),
         }
     }
 
@@ -371,7 +371,8 @@ impl State<'_, '_> {
                 continue;
             }
             let some = self.job.groups[group].children.is_empty() && self.need_below(group, active) == 0;
-            if !(some && self.greedy_some(group)) && !self.greedy(group, Want::Minimum, active) {
+            let placed = (some && self.greedy_some(group)) || self.greedy(group, Want::Minimum, active);
+            if !placed {
                 self.deactivate(group, active);
             }
         }

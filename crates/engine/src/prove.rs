@@ -7,6 +7,7 @@ use crate::job::Job;
 use crate::proof::{Branch, Claim, DomainId};
 use crate::snapshot::Zoning;
 use crate::state::{Scope, State};
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// What came of it.
@@ -28,7 +29,8 @@ const MANY_NODES: usize = 4096;
 /// A refutation in the making.
 pub(crate) struct Prover<'a, 's, 'j> {
     pub state: &'a mut State<'s, 'j>,
-    classes: Option<Option<Arc<Classes>>>,
+    /// Made when first asked for.
+    classes: OnceCell<Option<Arc<Classes>>>,
     /// Groups that must be placed: needed anyway, or chosen by a split over subsets.
     needed: Vec<bool>,
     /// Groups whose children have been chosen.
@@ -41,7 +43,7 @@ impl<'a, 's, 'j> Prover<'a, 's, 'j> {
         let mut needed = vec![false; job.groups.len()];
         job.needed().into_iter().for_each(|group| needed[group] = true);
         let is_settled = job.groups.iter().map(|group| group.min_children >= group.children.len()).collect();
-        Self { state, classes: None, needed, is_settled }
+        Self { state, classes: OnceCell::new(), needed, is_settled }
     }
 
     /// Finds a placement of the minima or refutes all.
@@ -114,8 +116,12 @@ impl<'a, 's, 'j> Prover<'a, 's, 'j> {
     }
 
     fn stands_first(&mut self, topology: usize, domain: u32) -> bool {
-        let classes = self.classes.get_or_insert_with(|| Classes::kept(self.state.snapshot, self.state.job));
-        classes.as_ref().is_none_or(|classes| classes.stands_first(self.state, topology, domain))
+        if self.classes.get().is_none() {
+            let classes = Classes::kept(self.state.snapshot, self.state.job);
+            self.classes.get_or_init(|| classes);
+        }
+        let classes = self.classes.get().and_then(Option::as_ref);
+        classes.is_none_or(|classes| classes.stands_first(self.state, topology, domain))
     }
 
     fn subsets(&mut self, group: GroupId) -> Verdict {

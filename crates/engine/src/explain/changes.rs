@@ -290,7 +290,8 @@ impl Explainer<'_> {
         });
         with_barred.take(MOST_DOMAINS).find_map(|(around, barred)| {
             let mut part = Part::of(self.snapshot, around);
-            let nodes = self.fewest(&mut part, gang, &barred, |part, node, on| part.open(node, on))?;
+            let open = |part: &mut Part<'_>, node: NodeId, on: bool| part.open(node, on);
+            let nodes = self.fewest(&mut part, gang, &barred, open)?;
             Some(Change::Untaint { count: nodes.len() as u64, nodes })
         })
     }
