@@ -253,7 +253,8 @@ impl Planner<'_> {
     fn again(&mut self, gang: &Gang, planned: &Planned) -> Placed {
         // Members that stand hold the root where it is; without any, those scaled from it rely on what was chosen.
         let is_begun = !planned.decision.placed.is_empty() || gang.pods.iter().any(|pod| pod.bound.is_some());
-        let anchor = self.anchor(gang).ok().flatten().or(planned.root.filter(|_| !is_begun));
+        let is_base = self.gangs.iter().any(|other| other.base.as_ref() == Some(&gang.id));
+        let anchor = self.anchor(gang).ok().flatten().or(planned.root.filter(|_| is_base && !is_begun));
         let mut gang = gang.clone();
         for (pod, place) in &planned.decision.placed {
             gang.pods[*pod].bound = Some(*place);

@@ -4,6 +4,7 @@
 //! printed with its seed and as small as it could be made; its seed then goes into the list of regressions here, which
 //! are tried first.
 
+mod changes;
 mod harness;
 mod mutants;
 mod oracles;
@@ -59,4 +60,10 @@ fn generated_problems_keep_the_promises_of_the_types() {
 #[test]
 fn the_oracles_agree() {
     harness::check(generate::small, 400, SMALL_REGRESSIONS, |problem, _| oracles::judge_agreement(problem));
+}
+
+#[test]
+fn changes_that_are_named_help() {
+    harness::check(generate::small, 3_000, SMALL_REGRESSIONS, |problem, _| changes::judge(problem));
+    harness::check(generate::several, 1_500, SEVERAL_REGRESSIONS, |problem, _| changes::judge(problem));
 }
