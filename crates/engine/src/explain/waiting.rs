@@ -235,6 +235,7 @@ impl<'a> Explainer<'a> {
         }
         let width = self.snapshot.width;
         let mut short: Vec<(usize, i64)> = Vec::new();
+        let mut together: Vec<(usize, i64)> = Vec::new();
         // The kind with the most trouble: the largest requests first.
         requests.sort_by_key(|(pod, count)| std::cmp::Reverse((pod.request.iter().sum::<i64>(), *count)));
         for (pod, count) in requests {
@@ -260,6 +261,18 @@ impl<'a> Explainer<'a> {
                     let missing = i64::try_from(count.saturating_sub(now).clamp(1, lacks)).unwrap_or(i64::MAX);
                     short.push((resource, ask.saturating_mul(missing)));
                 }
+            }
+            // Where several run out together, each by what the sum lacks.
+            for (resource, ask) in pod.request.iter().enumerate().filter(|(_, ask)| **ask > 0 && short.is_empty()) {
+                let open = nodes.iter().filter(|node| allowed.contains(**node as usize));
+                let free: i64 = open.map(|node| self.snapshot.free[*node as usize * width + resource].max(0)).sum();
+                let need = ask.saturating_mul(i64::try_from(count.min(binding.needs)).unwrap_or(i64::MAX));
+                if need > free {
+                    together.push((resource, need - free));
+                }
+            }
+            if short.is_empty() {
+                short.append(&mut together);
             }
             if !short.is_empty() {
                 break;

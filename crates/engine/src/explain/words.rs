@@ -131,7 +131,8 @@ pub(super) fn placed(snapshot: &Snapshot, gang: &Gang, decision: &Decision) -> E
         (1..gang.groups.len()).filter(|group| gang.groups[*group].constraint.is_some_and(|it| it.required.is_some()));
     let inner = inner.filter(|group| !at(*group).is_empty()).count();
     if inner > 0 {
-        text += &format!("; each of {inner} groups within it in the one domain that it requires");
+        let who = if inner == 1 { "the group".to_owned() } else { format!("each of {inner} groups") };
+        text += &format!("; {who} within it in the one domain that it requires");
     }
     text.push('.');
     let waiting = gang.pods.iter().filter(|pod| pod.bound.is_none()).count() - decision.placed.len();
