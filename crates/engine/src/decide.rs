@@ -91,7 +91,7 @@ impl<'a, 's, 'j> Decider<'a, 's, 'j> {
             // What is placed already is worth less effort than what is not.
             let kept = self.state.budget;
             self.state.budget = kept.min(BETTER);
-            (best, _) = Exact::improve(self.state, best, floor);
+            best = Exact::improve(self.state, best, floor);
             self.state.budget += kept - kept.min(BETTER);
         }
         best.map_or(Decided::Undecided, Decided::Placed)

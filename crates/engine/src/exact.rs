@@ -7,7 +7,7 @@ use crate::classes::Classes;
 use crate::cluster::Place;
 use crate::domains::NONE;
 use crate::gang::GroupId;
-use crate::state::{Put, Scope, Score, State};
+use crate::state::{Put, Score, State};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ pub(crate) struct Exact<'a, 's, 'j> {
 
 impl<'a, 's, 'j> Exact<'a, 's, 'j> {
     /// Looks for a placement better than `best`. What groups are confined to already stays.
-    pub fn improve(state: &'a mut State<'s, 'j>, best: Option<Found>, floor: Score) -> (Option<Found>, bool) {
+    pub fn improve(state: &'a mut State<'s, 'j>, best: Option<Found>, floor: Score) -> Option<Found> {
         let classes = Classes::kept(state.snapshot, state.job);
         let wanted = vec![usize::MAX; state.job.groups.len()];
         let mut exact = Self {
@@ -71,8 +71,7 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
             seen: FxHashSet::default(),
             is_over: false,
         };
-        let (activations, complete) = exact.activations();
-        for active in activations {
+        for active in exact.activations() {
             if exact.is_over {
                 break;
             }
@@ -82,8 +81,7 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
                 exact.choose(0);
             }
         }
-        let complete = complete && exact.state.budget > 0;
-        (exact.best, complete)
+        exact.best
     }
 
     /// Packs the needs of some leaves into their scopes, and leaves them placed if it can be done.
@@ -118,12 +116,11 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
         }
     }
 
-    /// Ways to choose which groups are placed, the most promising first; whether these are all.
-    fn activations(&self) -> (Vec<Vec<bool>>, bool) {
+    /// Ways to choose which groups are placed, the most promising first.
+    fn activations(&self) -> Vec<Vec<bool>> {
         let job = self.state.job;
         let mut ways: Vec<Vec<bool>> = vec![vec![false; job.groups.len()]];
         ways[0][0] = true;
-        let mut complete = true;
         for group in 0..job.groups.len() {
             let it = &job.groups[group];
             if it.children.is_empty() {
@@ -135,7 +132,7 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
                     next.push(way);
                     continue;
                 }
-                for chosen in self.choices_of_children(group, &mut complete) {
+                for chosen in self.choices_of_children(group) {
                     let mut way = way.clone();
                     chosen.iter().for_each(|child| way[*child] = true);
                     next.push(way);
@@ -144,15 +141,14 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
             ways = next;
             if ways.len() > MOST_ACTIVATIONS {
                 ways.truncate(MOST_ACTIVATIONS);
-                complete = false;
             }
         }
         ways.sort_by_cached_key(|way| self.state.lower_bound(way, way, 0));
-        (ways, complete)
+        ways
     }
 
     /// Sets of children that satisfy a group: of equal ones only how many matters.
-    fn choices_of_children(&self, group: GroupId, complete: &mut bool) -> Vec<Vec<GroupId>> {
+    fn choices_of_children(&self, group: GroupId) -> Vec<Vec<GroupId>> {
         let job = self.state.job;
         let mut children: Vec<GroupId> =
             job.groups[group].children.iter().copied().filter(|child| !job.is_hopeless(*child)).collect();
@@ -170,7 +166,6 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
             sets = next;
             if sets.len() > MOST_ACTIVATIONS {
                 sets.truncate(MOST_ACTIVATIONS);
-                *complete = false;
             }
         }
         sets.retain(|set| set.len() >= job.groups[group].min_children);
@@ -347,7 +342,7 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
         let mut names: FxHashMap<Vec<i64>, u32> = FxHashMap::default();
         for (place, class) in &mut places {
             let next = crate::domains::index(names.len());
-            *class = *names.entry(self.likeness(*place, &scope)).or_insert(next);
+            *class = *names.entry(self.likeness(*place)).or_insert(next);
         }
         let mut caps = vec![u32::MAX; names.len()];
         let goal = self.wanted[it.leaf].saturating_sub(self.state.placed(it.leaf));
@@ -469,7 +464,7 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
     }
 
     /// What makes places alike for this batch and all that follow: the room, the members there, and the domains.
-    fn likeness(&self, place: Place, scope: &Scope) -> Vec<i64> {
+    fn likeness(&self, place: Place) -> Vec<i64> {
         let state = &self.state;
         let snapshot = &state.snapshot;
         let width = snapshot.width;
@@ -496,7 +491,6 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
         likeness.push(-1);
         likeness.extend(here);
         likeness.push(-1);
-        let _ = scope;
         for &topology in &state.job.topologies {
             let domains = &snapshot.domains[topology];
             for level in 0..domains.levels() {

@@ -4,7 +4,6 @@ use fixedbitset::FixedBitSet;
 use std::sync::Arc;
 use trellis_engine::{Cluster, Constraint, Eligibility, Gang, GangName, Group, Level, Members, Node, Pod, Topology};
 
-pub const ZONE: usize = 0;
 pub const BLOCK: usize = 1;
 pub const RACK: usize = 2;
 pub const HOST: usize = 3;

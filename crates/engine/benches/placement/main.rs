@@ -1,6 +1,5 @@
 //! How long decisions take on warm snapshots, single-threaded. Clusters and gangs are in `clusters.rs`.
 
-#[allow(dead_code)] // Constants for levels that no gang asks for yet.
 mod clusters;
 
 use clusters::{block_gang, cluster, rack_gang, request, wide_gang};

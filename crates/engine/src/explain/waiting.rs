@@ -70,7 +70,7 @@ impl<'a> Explainer<'a> {
             return Explanation { text, binding, ..Explanation::default() };
         }
         self.snapshot.forget();
-        let closed = self.close(index, true);
+        let closed = self.close(index);
         let anchor = self.anchor(gang);
         let explanation = self.explain(index, gang, anchor, proof);
         self.snapshot.set_closed(&closed, false);
@@ -78,14 +78,14 @@ impl<'a> Explainer<'a> {
     }
 
     /// Closes what gangs in front reserve.
-    fn close(&mut self, index: usize, closed: bool) -> Vec<NodeId> {
+    fn close(&mut self, index: usize) -> Vec<NodeId> {
         if self.plan.decisions.iter().all(|decision| decision.reserved.is_empty()) {
             return Vec::new();
         }
         let order = crate::plan::order(self.gangs);
         let ahead = order.iter().take_while(|other| **other != index);
         let nodes: Vec<NodeId> = ahead.flat_map(|other| self.plan.decisions[*other].reserved.iter().copied()).collect();
-        self.snapshot.set_closed(&nodes, closed);
+        self.snapshot.set_closed(&nodes, true);
         nodes
     }
 

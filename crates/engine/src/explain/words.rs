@@ -14,7 +14,8 @@ pub fn amount(resource: &str, amount: i64) -> String {
     match resource {
         "cpu" if amount % 1000 == 0 => (amount / 1000).to_string(),
         "cpu" => format!("{amount}m"),
-        _ => {
+        // Only bytes are counted in powers of 1024.
+        _ if resource == "memory" || resource.ends_with("storage") || resource.starts_with("hugepages-") => {
             let units = [
                 (1i64 << 60, "Ei"),
                 (1 << 50, "Pi"),
@@ -26,6 +27,7 @@ pub fn amount(resource: &str, amount: i64) -> String {
             let unit = units.iter().find(|(size, _)| amount != 0 && amount % size == 0);
             unit.map_or(amount.to_string(), |(size, unit)| format!("{}{unit}", amount / size))
         }
+        _ => amount.to_string(),
     }
 }
 
