@@ -15,7 +15,7 @@ pub fn run(args: &NodesArgs) -> Result<()> {
         let steps = Steps::new();
         let specs = simulated.nodes()?;
         let count = specs.len();
-        let nodes = up::start_nodes(client, specs, &steps).await?;
+        let nodes = up::play_nodes(client, specs, &steps).await?;
         steps.say(&format!("ready: {count} simulated nodes; Ctrl-C stops them"));
         up::interrupted().await;
         nodes.stop().await;

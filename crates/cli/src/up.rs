@@ -20,7 +20,7 @@ use trellis_cluster::{clock::Clock, controllers, entropy::Entropy};
 
 use crate::args::{Part, UpArgs};
 pub use access::default_kubeconfig;
-pub use cluster::Simulated;
+pub use cluster::{Simulated, play_nodes};
 pub use steps::Steps;
 
 /// Runs until it is told to stop.
@@ -55,12 +55,12 @@ async fn up(args: &UpArgs, simulated: &Simulated) -> Result<()> {
     let (stop, stopped) = watch::channel(false);
     let until = || wait(stopped.clone());
     let serving = tokio::spawn(server.run(until()));
-    let controlling = tokio::spawn(controllers::run(api.clone(), until()));
+    let controlling = tokio::spawn(controllers::run(api.clone(), controllers::Options::default(), until()));
     let work = async {
         api.furnish().await?;
         let client = client(&api, User::admin());
         cluster::install(&client, simulated, &steps).await?;
-        let nodes = if args.without.contains(&Part::Nodes) { None } else { Some(start_nodes(&api, simulated, &steps).await?) };
+        let nodes = if args.without.contains(&Part::Nodes) { None } else { Some(nodes_in_process(&api, simulated, &steps).await?) };
         api.set_ready(true);
         Ok::<_, anyhow::Error>(nodes)
     };
@@ -94,11 +94,11 @@ fn client(api: &Api, user: User) -> Client {
     Client::new(api.service(user), "default")
 }
 
-async fn start_nodes(api: &Api, simulated: &Simulated, steps: &Steps) -> Result<Nodes> {
+async fn nodes_in_process(api: &Api, simulated: &Simulated, steps: &Steps) -> Result<Nodes> {
     let specs = simulated.nodes()?;
     let count = specs.len();
     let client = client(api, User::service_account("kube-system", "simulated-nodes"));
-    let nodes = cluster::start_nodes(client, specs, steps).await?;
+    let nodes = play_nodes(client, specs, steps).await?;
     steps.say(&format!("{count} simulated nodes"));
     Ok(nodes)
 }

@@ -121,35 +121,4 @@ fn resource(kind: &kinds::Entry) -> Resource {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_kind_has_a_type() {
-        for resource in resources() {
-            let name = resource.versions[0].published["$ref"]
-                .as_str()
-                .unwrap()
-                .strip_prefix(types::PREFIX)
-                .unwrap()
-                .to_owned();
-            assert!(components().contains_key(&name), "{name}");
-            assert!(compiled::schema(&name).is_some(), "{name}");
-        }
-    }
-
-    #[test]
-    fn references_lead_somewhere() {
-        fn check(value: &serde_json::Value) {
-            if let Some(name) = value["$ref"].as_str() {
-                assert!(components().contains_key(name.strip_prefix(types::PREFIX).unwrap()), "{name}");
-            }
-            match value {
-                serde_json::Value::Object(map) => map.values().for_each(check),
-                serde_json::Value::Array(list) => list.iter().for_each(check),
-                _ => {}
-            }
-        }
-        components().values().for_each(check);
-    }
-}
+mod tests;

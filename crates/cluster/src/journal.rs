@@ -3,9 +3,10 @@
 //! A write is handed to the operating system in one piece before the store changes, so a killed process loses nothing that it
 //! acknowledged; with `fsync` neither does a machine that loses power. A last line that is torn was never acknowledged and is cut off.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,13 @@ use crate::store::{Index, Key, Object};
 const FILE: &str = "journal.jsonl";
 const LOCK: &str = "lock";
 
+/// How often, and how far apart, a lock is tried.
+const LOCK_TRIES: u32 = 20;
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
+
+/// A file shorter than this is never written anew while it is in use.
+const UNTIDY: u64 = 64 * 1024 * 1024;
+
 /// How many lines may be stale before the journal is written anew when it is opened.
 const STALE: usize = 1_000;
 
@@ -25,6 +33,9 @@ pub struct Journal {
     path: PathBuf,
     file: File,
     fsync: bool,
+    /// The length of the file, and what it was when it held nothing stale.
+    length: u64,
+    tidy_length: u64,
     /// Held for as long as the journal is open.
     _lock: File,
 }
@@ -71,7 +82,7 @@ impl Journal {
     pub fn open(folder: &Path, fsync: bool) -> io::Result<(Self, Vec<Entry>)> {
         fs::create_dir_all(folder)?;
         let lock = OpenOptions::new().create(true).truncate(false).write(true).open(folder.join(LOCK))?;
-        lock.try_lock().map_err(|_| {
+        take(&lock).map_err(|_| {
             let text = format!("`{}` is in use by another process", folder.display());
             io::Error::new(io::ErrorKind::WouldBlock, text)
         })?;
@@ -82,7 +93,7 @@ impl Journal {
             file.set_len(whole)?;
         }
         file.seek(SeekFrom::End(0))?;
-        let mut journal = Self { path, file, fsync, _lock: lock };
+        let mut journal = Self { path, file, fsync, length: whole, tidy_length: whole, _lock: lock };
         let entries = journal.drop_stale(entries)?;
         Ok((journal, entries))
     }
@@ -91,12 +102,12 @@ impl Journal {
     pub fn append(&mut self, revision: u64, shelf: &str, key: &Key, object: Option<&Object>) -> io::Result<()> {
         let mut line = line(revision, shelf, key, object)?;
         line.push(b'\n');
-        let end = self.file.stream_position()?;
         if let Err(error) = self.file.write_all(&line) {
-            self.file.set_len(end)?;
+            self.file.set_len(self.length)?;
             self.file.seek(SeekFrom::End(0))?;
             return Err(error);
         }
+        self.length += line.len() as u64;
         if self.fsync { self.file.sync_data() } else { Ok(()) }
     }
 
@@ -119,8 +130,14 @@ impl Journal {
         out.into_inner()?.sync_all()?;
         fs::rename(&fresh, &self.path)?;
         self.file = OpenOptions::new().append(true).open(&self.path)?;
-        self.file.seek(SeekFrom::End(0))?;
+        self.length = self.file.seek(SeekFrom::End(0))?;
+        self.tidy_length = self.length;
         Ok(())
+    }
+
+    /// Whether so much of the file is stale that it should be written anew.
+    pub fn is_untidy(&self) -> bool {
+        self.length > UNTIDY.max(4 * self.tidy_length)
     }
 
     fn drop_stale(&mut self, entries: Vec<Entry>) -> io::Result<Vec<Entry>> {
@@ -150,6 +167,17 @@ impl Journal {
         };
         Ok(objects.chain([mark]).collect())
     }
+}
+
+/// Takes the lock. A process that was killed a moment ago may not be gone altogether, so this tries for a while.
+fn take(lock: &File) -> Result<(), TryLockError> {
+    for _ in 0..LOCK_TRIES {
+        match lock.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
+            other => return other,
+        }
+    }
+    lock.try_lock()
 }
 
 fn line(revision: u64, shelf: &str, key: &Key, object: Option<&Object>) -> io::Result<Vec<u8>> {

@@ -266,19 +266,18 @@ impl Store {
         drop(inner);
         Watch::new(self.clone(), shelf.clone(), namespace.map(ToOwned::to_owned), after, wake)
     }
+}
 
+impl Inner {
     /// Writes the journal anew, without what has been overwritten since.
-    pub fn tidy(&self) -> io::Result<()> {
-        let mut inner = self.lock();
-        let Inner { journal: Some(journal), shelves, revision, .. } = &mut *inner else { return Ok(()) };
+    fn tidy(&mut self) -> io::Result<()> {
+        let Self { journal: Some(journal), shelves, revision, .. } = self else { return Ok(()) };
         let objects = shelves
             .iter()
             .flat_map(|(shelf, rack)| rack.objects.iter().map(move |(key, object)| (shelf.as_ref(), key, object.as_ref())));
         journal.rewrite(*revision, objects)
     }
-}
 
-impl Inner {
     fn expect(&self, shelf: &Shelf, key: &Key, expected: u64) -> Result<Arc<Object>, Refused> {
         let current = self.shelves.get(shelf).and_then(|rack| rack.objects.get(key));
         match current {
@@ -310,6 +309,12 @@ impl Inner {
         let change = Arc::new(Change { revision, key, before, after: object.clone(), deleted });
         let history = self.history.unwrap_or(HISTORY);
         self.shelves.entry(shelf.clone()).or_insert_with(|| Rack::new(revision - 1)).record(change, history);
+        if self.journal.as_ref().is_some_and(Journal::is_untidy)
+            && let Err(error) = self.tidy()
+        {
+            // The old file is still whole; the next write tries again.
+            tracing::warn!(%error, "the journal could not be written anew");
+        }
         Ok(object)
     }
 

@@ -71,6 +71,12 @@ pub(crate) async fn call(
     let header = |name| head.headers.get(name).and_then(|value: &http::HeaderValue| value.to_str().ok());
     let table = api.registry.table();
     let Some(resource) = served(&table, &target) else { return nowhere(api, &target.group) };
+    // No namespace is all namespaces to custom kinds, and leads nowhere for others.
+    let target = match target.namespace.as_deref() {
+        Some("") if resource.is_custom() && target.name.is_none() => Target { namespace: None, ..target },
+        Some("") => return nowhere(api, &target.group),
+        _ => target,
+    };
     let collection = target.name.is_none();
     let query = Query { watch: query.watch || target.watch, ..query };
     if let Some(why) = target.name.as_deref().and_then(unusable) {
@@ -251,6 +257,9 @@ impl Call {
     }
 
     fn subresource_exists(&self) -> Result<(), Status> {
+        if self.resource.plural == "pods" && pods::NOT_SIMULATED.contains(&self.subresource.as_str()) {
+            return Err(pods::not_simulated(self));
+        }
         let has = &self.version().subresources;
         let exists = match self.subresource.as_str() {
             "" => true,
@@ -304,7 +313,6 @@ impl Call {
             ("POST", "binding", false) => pods::bind(self, &self.object_of(&body, "Binding")?).await,
             ("POST", "eviction", false) => pods::evict(self, &self.object_of_any_kind(&body)?).await,
             ("POST", "token", false) => reviews::token(self, &self.object_of_any_kind(&body)?).await,
-            ("GET" | "POST", "log" | "exec" | "attach" | "portforward" | "proxy", false) => Err(pods::not_simulated(self)),
             ("PUT" | "PATCH", "", true) if self.resource.is_custom() => Err(Status::bad_request("name must be provided")),
             (method, _, _) if self.resource.is_custom() => {
                 let verb = match method {

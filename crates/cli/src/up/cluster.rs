@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
-use kube::core::{ApiResource, GroupVersionKind};
+use kube::core::GroupVersionKind;
 use kube::{Client, ResourceExt as _};
 use serde_json::Value;
 use trellis_api::crd;
@@ -76,11 +77,11 @@ impl Simulated {
 /// A node as the simulated kubelets want it.
 fn spec(node: k8s_openapi::api::core::v1::Node) -> NodeSpec {
     let allocatable = node.status.and_then(|status| status.allocatable).unwrap_or_default();
+    let allocatable = allocatable.into_iter().map(|(resource, amount)| (resource, amount.0)).collect();
     NodeSpec {
         name: node.metadata.name.unwrap_or_default(),
         labels: node.metadata.labels.unwrap_or_default(),
         taints: node.spec.and_then(|spec| spec.taints).unwrap_or_default(),
-        capacity: allocatable.clone(),
         allocatable,
         ..NodeSpec::default()
     }
@@ -92,7 +93,7 @@ pub async fn install(client: &Client, simulated: &Simulated, steps: &Steps) -> R
     definitions.extend(crd::kai());
     let count = definitions.len();
     for definition in definitions {
-        let api = Api::all(client.clone());
+        let api: Api<CustomResourceDefinition> = Api::all(client.clone());
         let params = PatchParams::apply(MANAGER).force();
         api.patch(&definition.name_any(), &params, &Patch::Apply(&definition)).await?;
     }
@@ -114,13 +115,12 @@ async fn apply(client: &Client, object: &Value) -> Result<()> {
             Api::namespaced_with(client.clone(), dynamic.metadata.namespace.as_deref().unwrap_or("default"), &resource)
         }
     };
-    let _: ApiResource = resource;
     api.patch(&dynamic.name_any(), &PatchParams::apply(MANAGER).force(), &Patch::Apply(object)).await?;
     Ok(())
 }
 
 /// Starts the kubelets and waits until all nodes are there.
-pub async fn start_nodes(client: Client, specs: Vec<NodeSpec>, steps: &Steps) -> Result<Nodes> {
+pub async fn play_nodes(client: Client, specs: Vec<NodeSpec>, steps: &Steps) -> Result<Nodes> {
     let all = specs.len();
     let nodes = Nodes::start(client, specs, Options::default(), |done| steps.count("nodes", done, all)).await?;
     Ok(nodes)

@@ -63,8 +63,9 @@ fn prepare_create(kind: &str, group: &str, object: &mut Value) {
         metadata.insert("generation".to_owned(), 1.into());
     }
     if let Some(metadata) = map_mut(object, "metadata") {
-        metadata.remove("deletionTimestamp");
-        metadata.remove("deletionGracePeriodSeconds");
+        for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
+            metadata.remove(field);
+        }
     }
     // Nodes are made by those who know their status.
     if has_status(kind) && kind != "Node" {
@@ -196,6 +197,7 @@ fn keep_metadata(object: &mut Value, old: &Value) {
             super::reach::fill(metadata, field, value.clone());
         }
     }
+    metadata.remove("selfLink");
     put(metadata, "generation", before.get("generation").cloned());
 }
 

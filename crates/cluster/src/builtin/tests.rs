@@ -104,3 +104,28 @@ fn pods_change_as_a_server_lets_them() {
         }
     }
 }
+
+#[test]
+fn every_kind_has_a_type() {
+    for resource in resources() {
+        let name =
+            resource.versions[0].published["$ref"].as_str().unwrap().strip_prefix(types::PREFIX).unwrap().to_owned();
+        assert!(components().contains_key(&name), "{name}");
+        assert!(compiled::schema(&name).is_some(), "{name}");
+    }
+}
+
+#[test]
+fn references_lead_somewhere() {
+    fn check(value: &Value) {
+        if let Some(name) = value["$ref"].as_str() {
+            assert!(components().contains_key(name.strip_prefix(types::PREFIX).unwrap()), "{name}");
+        }
+        match value {
+            Value::Object(map) => map.values().for_each(check),
+            Value::Array(list) => list.iter().for_each(check),
+            _ => {}
+        }
+    }
+    components().values().for_each(check);
+}

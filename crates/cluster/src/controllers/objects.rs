@@ -26,8 +26,9 @@ pub(super) const MANAGER: &str = "kube-controller-manager";
 
 /// A call about an object by one of the controllers.
 pub(super) fn call(api: &Api, controller: &str, shelf: &str, key: &Key) -> Option<Call> {
-    let call = super::call(api, controller, &shelf.into(), &key.namespace, &key.name)?;
-    Some(Call { agent: MANAGER.to_owned(), ..call })
+    let mut call = super::call(api, controller, &shelf.into(), &key.namespace, &key.name)?;
+    MANAGER.clone_into(&mut call.agent);
+    Some(call)
 }
 
 /// A built-in object as data.

@@ -91,7 +91,7 @@ fn target(group: &str, version: &str, rest: &[&str]) -> Route {
         [plural, name, subresource] => (plural, Some(name), Some(subresource)),
         _ => return Route::Nowhere(format!("/{group}")),
     };
-    if plural.is_empty() || name.is_some_and(|name| name.is_empty()) || namespace.as_ref().is_some_and(String::is_empty) {
+    if plural.is_empty() || name.is_some_and(|name| name.is_empty()) {
         return Route::Nowhere(format!("/{group}"));
     }
     Route::Resource(Target {
@@ -142,7 +142,7 @@ mod tests {
         check("/openapi/v3/apis/g/v1", r#"OpenApi("g", "v1")"#);
         check("/readyz/ping", "Health");
         check("/", r#"Nowhere("")"#);
-        check("/api/v1/namespaces//pods", r#"Nowhere("/")"#);
+        check("/api/v1/namespaces//pods", "/v1  pods - -");
         check("/api/v1/%ff", r#"Nowhere("")"#);
     }
 }

@@ -69,6 +69,7 @@ fn selectable(object: &Value, path: &str) -> Option<Box<str>> {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Bool(truth)) => truth.to_string(),
         Some(Value::Number(number)) => number.to_string(),
+        Some(Value::Object(source)) if path == "source" => source.get("component")?.as_str()?.to_owned(),
         _ if matches!(path, "spec.unschedulable" | "spec.hostNetwork") => "false".to_owned(),
         _ => return None,
     };

@@ -179,6 +179,9 @@ async fn mark_disrupted(call: &Call, dry_run: bool) -> Result<(), Status> {
     Err(Status::modified(call.resource.about(&call.name)))
 }
 
+/// What needs containers that run.
+pub(crate) const NOT_SIMULATED: [&str; 5] = ["log", "exec", "attach", "portforward", "proxy"];
+
 /// `logs`, `exec` and their like.
 pub(crate) fn not_simulated(call: &Call) -> Status {
     let message = format!(

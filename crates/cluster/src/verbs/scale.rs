@@ -185,6 +185,10 @@ fn wanted(call: &Call, method: &Method, body: &[u8], seen: &Value) -> Result<Val
 
 fn put(call: &Call, body: &[u8]) -> Result<Value, Status> {
     let wanted = call.object_of_any_kind(body)?;
+    if wanted["kind"].as_str().is_some_and(|kind| kind != "Scale") {
+        let why = "no kind is registered for the type v1.Scale in scheme \"pkg/runtime/scheme.go:111\"";
+        return Err(Status::bad_request(why));
+    }
     let name = text(&wanted, "name");
     if !name.is_empty() && name != call.name {
         let message = format!("the name of the object ({name}) does not match the name on the URL ({})", call.name);

@@ -327,7 +327,10 @@ impl Call {
                 format!("the API version in the data ({version}) does not match the expected API version ({api_version})");
             return Err(Status::bad_request(message));
         }
-        let why = format!("{given} in version {:?} cannot be handled as a {kind}: converting (v1.{given}) to (core.{kind}): unknown conversion", self.version);
+        let group = version.split_once('/').map_or("", |(group, _)| group);
+        let unknown = || format!("converting (v1.{given}) to (core.{kind}): unknown conversion");
+        // It is read as what it says it is, and only then found to be something else.
+        let why = builtin::unreadable(given, group, object).unwrap_or_else(unknown);
         Err(patch::unreadable(&object.to_string(), &why))
     }
 

@@ -12,7 +12,9 @@ fn pointers(value: &Value, at: &str, found: &mut Vec<String>) {
         Value::Object(fields) => fields.iter().for_each(|(key, value)| {
             pointers(value, &format!("{at}/{}", key.replace('~', "~0").replace('/', "~1")), found);
         }),
-        Value::Array(items) => items.iter().enumerate().for_each(|(index, value)| pointers(value, &format!("{at}/{index}"), found)),
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(index, value)| pointers(value, &format!("{at}/{index}"), found))
+        }
         _ => {}
     }
 }
@@ -21,8 +23,23 @@ fn pointers(value: &Value, at: &str, found: &mut Vec<String>) {
 pub fn json_patch(object: &Value, other: &Value, dice: &mut Dice) -> Value {
     let mut places = Vec::new();
     pointers(object, "", &mut places);
-    let odd = ["", "/", "/-", "/metadata/labels/-", "/spec/containers/99", "/spec/containers/-1", "/spec/containers/01", "~", "/~2", "metadata", "/a/b/c", "/metadata/finalizers/-"];
-    let place = |dice: &mut Dice| if once_in(4, dice) { one(&odd, dice).to_owned() } else { places[dice.below(places.len())].clone() };
+    let odd = [
+        "",
+        "/",
+        "/-",
+        "/metadata/labels/-",
+        "/spec/containers/99",
+        "/spec/containers/-1",
+        "/spec/containers/01",
+        "~",
+        "/~2",
+        "metadata",
+        "/a/b/c",
+        "/metadata/finalizers/-",
+    ];
+    let place = |dice: &mut Dice| {
+        if once_in(4, dice) { one(&odd, dice).to_owned() } else { places[dice.below(places.len())].clone() }
+    };
     let mut operations = Vec::new();
     for _ in 0..dice.below(5) {
         let op = one(&["add", "remove", "replace", "move", "copy", "test", "other"], dice);
@@ -103,7 +120,9 @@ fn list_of_keys(value: &Value, dice: &mut Dice) -> Value {
         Value::Array(items) if !once_in(4, dice) => items
             .iter()
             .map(|item| match item {
-                Value::Object(fields) => fields.iter().take(1).map(|(key, value)| (key.clone(), value.clone())).collect::<Map<_, _>>().into(),
+                Value::Object(fields) => {
+                    fields.iter().take(1).map(|(key, value)| (key.clone(), value.clone())).collect::<Map<_, _>>().into()
+                }
                 scalar => scalar.clone(),
             })
             .collect(),
@@ -132,15 +151,31 @@ pub fn delete_options(dice: &mut Dice) -> Option<Value> {
 /// What belongs to a path that takes no stored object.
 pub fn for_path(path: &str, dice: &mut Dice) -> Option<Value> {
     Some(match path.rsplit('/').next()? {
-        "selfsubjectaccessreviews" => json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}}),
-        "selfsubjectrulesreviews" => json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview", "spec": {"namespace": "default"}}),
+        "selfsubjectaccessreviews" => {
+            json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}})
+        }
+        "selfsubjectrulesreviews" => {
+            json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview", "spec": {"namespace": "default"}})
+        }
         "selfsubjectreviews" => json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}),
-        "tokenreviews" => json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": "x", "audiences": ["a"]}}),
-        "binding" | "bindings" => json!({"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "one", "annotations": {"a": "b"}}, "target": {"apiVersion": "v1", "kind": "Node", "name": "one"}}),
-        "eviction" => json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "one", "namespace": "default"}, "deleteOptions": delete_options(dice)}),
-        "token" => json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"audiences": ["a"], "expirationSeconds": 3600, "boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": "one"}}}),
-        "finalize" => json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}, "spec": {"finalizers": []}}),
-        "scale" => json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "one", "namespace": "default"}, "spec": {"replicas": 5}}),
+        "tokenreviews" => {
+            json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": "x", "audiences": ["a"]}})
+        }
+        "binding" | "bindings" => {
+            json!({"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "one", "annotations": {"a": "b"}}, "target": {"apiVersion": "v1", "kind": "Node", "name": "one"}})
+        }
+        "eviction" => {
+            json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "one", "namespace": "default"}, "deleteOptions": delete_options(dice)})
+        }
+        "token" => {
+            json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"audiences": ["a"], "expirationSeconds": 3600, "boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": "one"}}})
+        }
+        "finalize" => {
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}, "spec": {"finalizers": []}})
+        }
+        "scale" => {
+            json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "one", "namespace": "default"}, "spec": {"replicas": 5}})
+        }
         _ => return None,
     })
 }
@@ -159,7 +194,12 @@ pub fn strange(dice: &mut Dice) -> Vec<u8> {
         8 => (0..dice.below(300)).map(|_| byte(dice)).collect(),
         9 => b"\xef\xbb\xbf{}".to_vec(),
         10 => b"1e999999999999".to_vec(),
-        _ => one(&["null", "true", "\"\"", "[]", "{}", "-", "---\n---\n", "{}{}", "{\"a\":1,\"a\":2}", "\"\\ud800\""], dice).as_bytes().to_vec(),
+        _ => one(
+            &["null", "true", "\"\"", "[]", "{}", "-", "---\n---\n", "{}{}", "{\"a\":1,\"a\":2}", "\"\\ud800\""],
+            dice,
+        )
+        .as_bytes()
+        .to_vec(),
     }
 }
 

@@ -42,7 +42,8 @@ impl Objects {
             object["metadata"]["name"] = "one".into();
             // These would be refused before anything else is looked at.
             let metadata = object["metadata"].as_object_mut().expect("metadata");
-            metadata.retain(|field, _| !matches!(field.as_str(), "resourceVersion" | "uid" | "namespace" | "generateName"));
+            metadata
+                .retain(|field, _| !matches!(field.as_str(), "resourceVersion" | "uid" | "namespace" | "generateName"));
             if resource.namespaced {
                 object["metadata"]["namespace"] = "default".into();
             }
@@ -58,7 +59,17 @@ impl Objects {
             }
         }
         let good: Vec<Value> = serde_saphyr::from_multiple(GOOD).expect("objects");
-        let subresources = vec!["status", "scale", "binding", "eviction", "token", "finalize", "log", "approval", "ephemeralcontainers"];
+        let subresources = vec![
+            "status",
+            "scale",
+            "binding",
+            "eviction",
+            "token",
+            "finalize",
+            "log",
+            "approval",
+            "ephemeralcontainers",
+        ];
         Self { definitions, good, full, paths, subresources }
     }
 
@@ -89,7 +100,8 @@ fn filled(schema: &Value, depth: usize) -> Value {
     match schema["type"].as_str() {
         Some("object") => {
             let field = |(name, schema): (&String, &Value)| (name.clone(), filled(schema, depth));
-            let mut fields: Map<String, Value> = schema["properties"].as_object().into_iter().flatten().map(field).collect();
+            let mut fields: Map<String, Value> =
+                schema["properties"].as_object().into_iter().flatten().map(field).collect();
             if schema["additionalProperties"].is_object() {
                 fields.insert("key".to_owned(), filled(&schema["additionalProperties"], depth));
             }

@@ -39,7 +39,9 @@ impl Described {
         for (name, value) in &self.headers {
             request = request.header(*name, value.as_bytes());
         }
-        request.body(self.body.into()).map_err(|error| format!("the test itself makes no request of {:?}: {error}", self.target))
+        request
+            .body(self.body.into())
+            .map_err(|error| format!("the test itself makes no request of {:?}: {error}", self.target))
     }
 }
 
@@ -98,16 +100,38 @@ pub fn request(objects: &Objects, dice: &mut Dice) -> Described {
 
 const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "ODD"];
 const ACCEPTED: [&str; 12] = [
-    "application/json", "application/yaml", "*/*", "", ";;,=", "text/html", "application/json;as=Table;v=v1;g=meta.k8s.io",
-    "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json",
-    "application/json;as=Table;v=v2;g=meta.k8s.io", "application/vnd.kubernetes.protobuf", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+    "application/json",
+    "application/yaml",
+    "*/*",
+    "",
+    ";;,=",
+    "text/html",
+    "application/json;as=Table;v=v1;g=meta.k8s.io",
+    "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io",
+    "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json",
+    "application/json;as=Table;v=v2;g=meta.k8s.io",
+    "application/vnd.kubernetes.protobuf",
+    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
 ];
 const CONTENTS: [&str; 12] = [
-    "application/json", "application/json;charset=utf-8", "application/yaml", "application/vnd.kubernetes.protobuf", "text/plain", "", ";", "application/cbor",
-    "application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json", "application/apply-patch+yaml",
+    "application/json",
+    "application/json;charset=utf-8",
+    "application/yaml",
+    "application/vnd.kubernetes.protobuf",
+    "text/plain",
+    "",
+    ";",
+    "application/cbor",
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+    "application/apply-patch+yaml",
 ];
 const PATCHES: [&str; 4] = [
-    "application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json", "application/apply-patch+yaml",
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+    "application/apply-patch+yaml",
 ];
 
 /// An object to start from: mostly a good one.
@@ -135,7 +159,8 @@ fn create(objects: &Objects, dice: &mut Dice) -> Described {
     let start = object(objects, dice);
     let mut body = spoiled(start, objects, dice);
     if body["metadata"].is_object() && !once_in(4, dice) {
-        body["metadata"]["name"] = Value::String(format!("{}{}", one(&["a", "b", "b-", "c.d-"], dice), dice.below(1000)));
+        body["metadata"]["name"] =
+            Value::String(format!("{}{}", one(&["a", "b", "b-", "c.d-"], dice), dice.below(1000)));
         if once_in(5, dice) {
             body["metadata"]["generateName"] = body["metadata"]["name"].take();
         }
@@ -205,12 +230,32 @@ fn delete(objects: &Objects, dice: &mut Dice) -> Described {
 
 fn anything(objects: &Objects, dice: &mut Dice) -> Described {
     const PATHS: [&str; 26] = [
-        "/", "/api", "/apis", "/api/v1", "/apis/apps/v1", "/apis/conformance.example.com", "/openapi/v3", "/openapi/v2",
-        "/openapi/v3/api/v1?hash=x", "/openapi/v3/apis/conformance.example.com/v1", "/version", "/readyz?verbose", "/livez/ping", "/metrics", "/logs",
-        "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews",
-        "/apis/authentication.k8s.io/v1/selfsubjectreviews", "/apis/authentication.k8s.io/v1/tokenreviews", "/api/v1/namespaces/default/bindings",
-        "/api/v1/namespaces/default/pods/one/binding", "/api/v1/namespaces/default/pods/one/eviction", "/api/v1/namespaces/default/serviceaccounts/one/token",
-        "/api/v1/namespaces/other/finalize", "/apis/conformance.example.com/v1/namespaces/default/widgets/one/scale", "/api/v1/watch/pods",
+        "/",
+        "/api",
+        "/apis",
+        "/api/v1",
+        "/apis/apps/v1",
+        "/apis/conformance.example.com",
+        "/openapi/v3",
+        "/openapi/v2",
+        "/openapi/v3/api/v1?hash=x",
+        "/openapi/v3/apis/conformance.example.com/v1",
+        "/version",
+        "/readyz?verbose",
+        "/livez/ping",
+        "/metrics",
+        "/logs",
+        "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+        "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews",
+        "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+        "/apis/authentication.k8s.io/v1/tokenreviews",
+        "/api/v1/namespaces/default/bindings",
+        "/api/v1/namespaces/default/pods/one/binding",
+        "/api/v1/namespaces/default/pods/one/eviction",
+        "/api/v1/namespaces/default/serviceaccounts/one/token",
+        "/api/v1/namespaces/other/finalize",
+        "/apis/conformance.example.com/v1/namespaces/default/widgets/one/scale",
+        "/api/v1/watch/pods",
     ];
     let path = one(&PATHS, dice);
     let method = if once_in(2, dice) { one(&METHODS, dice) } else { one(&["GET", "POST", "PUT"], dice) };
@@ -227,15 +272,72 @@ fn anything(objects: &Objects, dice: &mut Dice) -> Described {
 /// The path with one to four parameters that make more or less sense.
 fn with_parameters(path: &str, dice: &mut Dice) -> String {
     const NAMES: [&str; 20] = [
-        "watch", "limit", "continue", "resourceVersion", "resourceVersionMatch", "labelSelector", "fieldSelector", "timeoutSeconds",
-        "allowWatchBookmarks", "sendInitialEvents", "dryRun", "fieldManager", "fieldValidation", "force", "gracePeriodSeconds", "propagationPolicy",
-        "orphanDependents", "includeObject", "pretty", "",
+        "watch",
+        "limit",
+        "continue",
+        "resourceVersion",
+        "resourceVersionMatch",
+        "labelSelector",
+        "fieldSelector",
+        "timeoutSeconds",
+        "allowWatchBookmarks",
+        "sendInitialEvents",
+        "dryRun",
+        "fieldManager",
+        "fieldValidation",
+        "force",
+        "gracePeriodSeconds",
+        "propagationPolicy",
+        "orphanDependents",
+        "includeObject",
+        "pretty",
+        "",
     ];
     const VALUES: [&str; 44] = [
-        "", "true", "false", "0", "1", "-1", "3", "500", "9223372036854775807", "-9223372036854775808", "18446744073709551615", "1e9", "0x10", "%201", "%00", "%ff",
-        "%F0%9F%A6%80", "All", "None", "Exact", "NotOlderThan", "Foreground", "Orphan", "Strict", "Warn", "Ignore", "Object", "a", "a%3Db", "a!%3Db", "a%20in%20(b,c)", "!a",
-        "a%20in%20(", "a%3Db,,", "%3D", "metadata.name%3Done", "spec.nodeName!%3Dx", "spec.mode%3Dfast", "metadata.name%3D%5C", "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiJhIn0",
-        "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6LTEsInN0YXJ0IjoiXHUwMDAwIn0", "e30", "bnVsbA", "%26%3D%3F%23",
+        "",
+        "true",
+        "false",
+        "0",
+        "1",
+        "-1",
+        "3",
+        "500",
+        "9223372036854775807",
+        "-9223372036854775808",
+        "18446744073709551615",
+        "1e9",
+        "0x10",
+        "%201",
+        "%00",
+        "%ff",
+        "%F0%9F%A6%80",
+        "All",
+        "None",
+        "Exact",
+        "NotOlderThan",
+        "Foreground",
+        "Orphan",
+        "Strict",
+        "Warn",
+        "Ignore",
+        "Object",
+        "a",
+        "a%3Db",
+        "a!%3Db",
+        "a%20in%20(b,c)",
+        "!a",
+        "a%20in%20(",
+        "a%3Db,,",
+        "%3D",
+        "metadata.name%3Done",
+        "spec.nodeName!%3Dx",
+        "spec.mode%3Dfast",
+        "metadata.name%3D%5C",
+        "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiJhIn0",
+        "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6LTEsInN0YXJ0IjoiXHUwMDAwIn0",
+        "e30",
+        "bnVsbA",
+        "%26%3D%3F%23",
     ];
     let mut text = path.to_owned();
     for _ in 0..=dice.below(4) {
@@ -251,7 +353,26 @@ fn with_parameters(path: &str, dice: &mut Dice) -> String {
 /// The path with a segment that is odd.
 fn spoiled_path(target: &str, dice: &mut Dice) -> String {
     const SEGMENTS: [&str; 20] = [
-        "", ".", "..", "%2e%2e", "%2F", "%00", "%ff", "%", "%zz", "%25", "a%2Fb", "A", "-", "*", "~", "namespaces", "status", "one", "default", "%F0%9F%A6%80",
+        "",
+        ".",
+        "..",
+        "%2e%2e",
+        "%2F",
+        "%00",
+        "%ff",
+        "%",
+        "%zz",
+        "%25",
+        "a%2Fb",
+        "A",
+        "-",
+        "*",
+        "~",
+        "namespaces",
+        "status",
+        "one",
+        "default",
+        "%F0%9F%A6%80",
     ];
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let mut segments: Vec<String> = path.split('/').map(str::to_owned).collect();

@@ -48,6 +48,13 @@ async fn nodes_play_on_a_real_api() {
     play(ControlPlane::shared().await.unwrap().client().unwrap()).await;
 }
 
+#[tokio::test]
+async fn nodes_play_on_the_embedded_api() {
+    let api = trellis_cluster::api::Api::new(trellis_cluster::api::Options::default());
+    api.furnish().await.unwrap();
+    play(Client::new(api.service(trellis_cluster::user::User::admin()), "default")).await;
+}
+
 /// The status with a word in the place of what differs from run to run.
 fn stable(pod: &Pod) -> Value {
     let text = serde_json::to_string(pod.status.as_ref().unwrap()).unwrap();

@@ -1,15 +1,15 @@
 //! Changes of pods, each followed by what a real server says of it.
 
 /// The pods as they are.
-pub const PODS: &str = r##"
+pub const PODS: &str = r#"
 {"kind":"Pod","apiVersion":"v1","metadata":{"name":"upd-u","namespace":"builtin","uid":"1","resourceVersion":"1","generation":1,"creationTimestamp":"2026-01-01T00:00:00Z","labels":{"a":"b"}},"spec":{"initContainers":[{"name":"i","image":"x","resources":{},"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File","imagePullPolicy":"Always"}],"containers":[{"name":"a","image":"b","ports":[{"containerPort":80,"protocol":"TCP"}],"env":[{"name":"A","value":"b"}],"resources":{"limits":{"memory":"1Gi"},"requests":{"cpu":"1","memory":"1Gi"}},"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File","imagePullPolicy":"Always"}],"restartPolicy":"Always","terminationGracePeriodSeconds":30,"activeDeadlineSeconds":100,"dnsPolicy":"ClusterFirst","securityContext":{},"schedulerName":"default-scheduler","tolerations":[{"key":"x","operator":"Exists"},{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute","tolerationSeconds":300},{"key":"node.kubernetes.io/unreachable","operator":"Exists","effect":"NoExecute","tolerationSeconds":300}],"priority":0,"enableServiceLinks":true,"preemptionPolicy":"PreemptLowerPriority"},"status":{"phase":"Pending","qosClass":"Burstable"}}
 {"kind":"Pod","apiVersion":"v1","metadata":{"name":"upd-g","namespace":"builtin","uid":"1","resourceVersion":"1","generation":1,"creationTimestamp":"2026-01-01T00:00:00Z"},"spec":{"containers":[{"name":"a","image":"b","resources":{},"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File","imagePullPolicy":"Always"}],"restartPolicy":"Always","terminationGracePeriodSeconds":30,"dnsPolicy":"ClusterFirst","nodeSelector":{"a":"b"},"securityContext":{},"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"a","operator":"In","values":["b"]}]}]}}},"schedulerName":"default-scheduler","tolerations":[{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute","tolerationSeconds":300},{"key":"node.kubernetes.io/unreachable","operator":"Exists","effect":"NoExecute","tolerationSeconds":300}],"priority":0,"enableServiceLinks":true,"preemptionPolicy":"PreemptLowerPriority","schedulingGates":[{"name":"g1"},{"name":"g2"}]},"status":{"phase":"Pending","conditions":[{"type":"PodScheduled","status":"False","lastProbeTime":null,"lastTransitionTime":"2026-01-01T00:00:00Z","reason":"SchedulingGated","message":"Scheduling is blocked due to non-empty scheduling gates"}],"qosClass":"BestEffort"}}
 {"kind":"Pod","apiVersion":"v1","metadata":{"name":"upd-h","namespace":"builtin","uid":"1","resourceVersion":"1","generation":1,"creationTimestamp":"2026-01-01T00:00:00Z"},"spec":{"containers":[{"name":"a","image":"b","resources":{},"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File","imagePullPolicy":"Always"}],"restartPolicy":"Always","terminationGracePeriodSeconds":30,"dnsPolicy":"ClusterFirst","securityContext":{},"schedulerName":"default-scheduler","tolerations":[{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute","tolerationSeconds":300},{"key":"node.kubernetes.io/unreachable","operator":"Exists","effect":"NoExecute","tolerationSeconds":300}],"priority":0,"enableServiceLinks":true,"preemptionPolicy":"PreemptLowerPriority","schedulingGates":[{"name":"g1"}]},"status":{"phase":"Pending","conditions":[{"type":"PodScheduled","status":"False","lastProbeTime":null,"lastTransitionTime":"2026-01-01T00:00:00Z","reason":"SchedulingGated","message":"Scheduling is blocked due to non-empty scheduling gates"}],"qosClass":"BestEffort"}}
-"##;
+"#;
 
 /// The pod, the subresource, the change as a merge patch and the generation that follows; on the next line the message, as JSON, empty if
 /// the change is taken.
-pub const CHANGED: &str = r##"
+pub const CHANGED: &str = r#"
 ["upd-u","",{},1]
 ""
 ["upd-u","",{"metadata":{"labels":{"x":"y"}}},1]
@@ -26,11 +26,11 @@ pub const CHANGED: &str = r##"
 "[spec.containers: Required value, spec.containers: Forbidden: pod updates may not add or remove containers]"
 ["upd-u","",{"spec":{"hostname":"x"}},null]
 "spec: Forbidden: pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)\n@@ -115,7 +115,7 @@\n   \"SELinuxChangePolicy\": null\n  },\n  \"ImagePullSecrets\": null,\n- \"Hostname\": \"\",\n+ \"Hostname\": \"x\",\n  \"Subdomain\": \"\",\n  \"SetHostnameAsFQDN\": null,\n  \"Affinity\": null,\n"
-["upd-u","",{"spec":{"priority":5,"nodeName":"x"}},null]
+["upd-u","",{"spec":{"nodeName":"x","priority":5}},null]
 "spec: Forbidden: pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)\n@@ -93,7 +93,7 @@\n  \"NodeSelector\": null,\n  \"ServiceAccountName\": \"\",\n  \"AutomountServiceAccountToken\": null,\n- \"NodeName\": \"\",\n+ \"NodeName\": \"x\",\n  \"SecurityContext\": {\n   \"HostNetwork\": false,\n   \"HostPID\": false,\n@@ -145,7 +145,7 @@\n  ],\n  \"HostAliases\": null,\n  \"PriorityClassName\": \"\",\n- \"Priority\": 0,\n+ \"Priority\": 5,\n  \"PreemptionPolicy\": \"PreemptLowerPriority\",\n  \"DNSConfig\": null,\n  \"ReadinessGates\": null,\n"
 ["upd-u","",{"spec":{"nodeSelector":{"a":"b"}}},null]
 "spec: Forbidden: pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)\n@@ -90,7 +90,9 @@\n  \"TerminationGracePeriodSeconds\": 30,\n  \"ActiveDeadlineSeconds\": 100,\n  \"DNSPolicy\": \"ClusterFirst\",\n- \"NodeSelector\": null,\n+ \"NodeSelector\": {\n+  \"a\": \"b\"\n+ },\n  \"ServiceAccountName\": \"\",\n  \"AutomountServiceAccountToken\": null,\n  \"NodeName\": \"\",\n"
-["upd-u","",{"spec":{"terminationGracePeriodSeconds":10,"restartPolicy":"Never"}},null]
+["upd-u","",{"spec":{"restartPolicy":"Never","terminationGracePeriodSeconds":10}},null]
 "spec: Forbidden: pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)\n@@ -86,8 +86,8 @@\n   }\n  ],\n  \"EphemeralContainers\": null,\n- \"RestartPolicy\": \"Always\",\n- \"TerminationGracePeriodSeconds\": 30,\n+ \"RestartPolicy\": \"Never\",\n+ \"TerminationGracePeriodSeconds\": 10,\n  \"ActiveDeadlineSeconds\": 100,\n  \"DNSPolicy\": \"ClusterFirst\",\n  \"NodeSelector\": null,\n"
 ["upd-u","",{"spec":{"terminationGracePeriodSeconds":-10}},null]
 "spec: Forbidden: pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)\n@@ -87,7 +87,7 @@\n  ],\n  \"EphemeralContainers\": null,\n  \"RestartPolicy\": \"Always\",\n- \"TerminationGracePeriodSeconds\": 30,\n+ \"TerminationGracePeriodSeconds\": 1,\n  \"ActiveDeadlineSeconds\": 100,\n  \"DNSPolicy\": \"ClusterFirst\",\n  \"NodeSelector\": null,\n"
@@ -110,7 +110,7 @@ pub const CHANGED: &str = r##"
 ""
 ["upd-h","",{"spec":{"affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"x","labelSelector":{}}]}}}},null]
 "spec: Forbidden: pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)\n@@ -67,7 +67,23 @@\n  \"Hostname\": \"\",\n  \"Subdomain\": \"\",\n  \"SetHostnameAsFQDN\": null,\n- \"Affinity\": null,\n+ \"Affinity\": {\n+  \"NodeAffinity\": null,\n+  \"PodAffinity\": {\n+   \"RequiredDuringSchedulingIgnoredDuringExecution\": [\n+    {\n+     \"LabelSelector\": {},\n+     \"Namespaces\": null,\n+     \"TopologyKey\": \"x\",\n+     \"NamespaceSelector\": null,\n+     \"MatchLabelKeys\": null,\n+     \"MismatchLabelKeys\": null\n+    }\n+   ],\n+   \"PreferredDuringSchedulingIgnoredDuringExecution\": null\n+  },\n+  \"PodAntiAffinity\": null\n+ },\n  \"SchedulerName\": \"default-scheduler\",\n  \"Tolerations\": [\n   {\n"
-["upd-u","status",{"status":{"hostIP":"1.1.1.1","podIP":"1.2.3.4","phase":"Running"}},1]
+["upd-u","status",{"status":{"hostIP":"1.1.1.1","phase":"Running","podIP":"1.2.3.4"}},1]
 ""
 ["upd-u","status",{"status":{"podIPs":[{"ip":"1.2.3.4"}]}},1]
 ""
@@ -138,4 +138,4 @@ pub const CHANGED: &str = r##"
 ""
 ["upd-u","status",{"status":{"containerStatuses":[{"name":"a","ready":true,"state":{"running":{"startedAt":"2026-01-01T00:00:00Z"}},"image":"x","imageID":"","restartCount":0}]}},1]
 ""
-"##;
+"#;

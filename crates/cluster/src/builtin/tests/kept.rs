@@ -1,7 +1,7 @@
 //! New objects, each followed by what a real server makes of it.
 
 /// An object a line, and on the next line the object that is kept, without what is different each time.
-pub const KEPT: &str = r##"
+pub const KEPT: &str = r#"
 {"apiVersion":"v1","kind":"Pod","metadata":{"name":"min"},"spec":{"containers":[{"name":"a","image":"b"}]}}
 {"kind":"Pod","apiVersion":"v1","metadata":{"name":"min","namespace":"builtin","generation":1},"spec":{"containers":[{"name":"a","image":"b","resources":{},"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File","imagePullPolicy":"Always"}],"restartPolicy":"Always","terminationGracePeriodSeconds":30,"dnsPolicy":"ClusterFirst","securityContext":{},"schedulerName":"default-scheduler","tolerations":[{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute","tolerationSeconds":300},{"key":"node.kubernetes.io/unreachable","operator":"Exists","effect":"NoExecute","tolerationSeconds":300}],"priority":0,"enableServiceLinks":true,"preemptionPolicy":"PreemptLowerPriority"},"status":{"phase":"Pending","qosClass":"BestEffort"}}
 {"apiVersion":"v1","kind":"Pod","metadata":{"name":"gen","generation":7,"labels":{},"annotations":{"pod.beta.kubernetes.io/init-containers":"x"}},"spec":{"containers":[{"name":"a","image":"b:v1"},{"name":"c","image":"b:latest"},{"name":"d","image":"r.io:5000/b"},{"name":"e","image":"b@sha256:0123456789012345678901234567890123456789012345678901234567890123"},{"name":"f","image":"r.io:5000/b:x"},{"name":"g","image":"UPPER"}]}}
@@ -128,4 +128,4 @@ pub const KEPT: &str = r##"
 {"kind":"RuntimeClass","apiVersion":"node.k8s.io/v1","metadata":{"name":"min"},"handler":"x"}
 {"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"min"},"provisioner":"x"}
 {"kind":"StorageClass","apiVersion":"storage.k8s.io/v1","metadata":{"name":"min"},"provisioner":"x","reclaimPolicy":"Delete","volumeBindingMode":"Immediate"}
-"##;
+"#;

@@ -1,7 +1,7 @@
 //! Objects that a real server refuses, each followed by what it says.
 
 /// An object a line, and on the next line the message.
-pub const REFUSED: &str = r##"
+pub const REFUSED: &str = r#"
 {"apiVersion":"v1","kind":"Pod","metadata":{"name":"x"},"spec":{"containers":[]}}
 Pod "x" is invalid: spec.containers: Required value
 {"apiVersion":"v1","kind":"Pod","metadata":{"name":"x"},"spec":{"containers":[{}]}}
@@ -412,4 +412,4 @@ Node "a" is invalid: metadata.labels: Invalid value: "-": a valid label must be 
 Event "A%" is invalid: metadata.name: Invalid value: "A%": may not contain '%'
 {"apiVersion":"v1","kind":"Event","metadata":{"name":"a"},"involvedObject":{"namespace":"builtin"},"eventTime":"2026-01-01T00:00:00.000000Z"}
 Event "a" is invalid: [reportingComponent: Required value, reportingComponent: Invalid value: "": name part must be non-empty, reportingComponent: Invalid value: "": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]'), reportingInstance: Required value, action: Required value, reason: Required value]
-"##;
+"#;
