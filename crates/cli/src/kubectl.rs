@@ -15,7 +15,9 @@ pub fn run(args: &KubectlArgs) -> Result<ExitCode> {
     }
     let status = Command::new("kubectl").args(&args.arguments).env("KUBECONFIG", &kubeconfig).status();
     let status = status.map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => anyhow!("there is no `kubectl` on the PATH\nhint: any version from 1.30 on will do"),
+        std::io::ErrorKind::NotFound => {
+            anyhow!("there is no `kubectl` on the PATH\nhint: any version from 1.30 on will do")
+        }
         _ => anyhow!("cannot run `kubectl`: {error}"),
     })?;
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))

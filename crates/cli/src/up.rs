@@ -60,7 +60,11 @@ async fn up(args: &UpArgs, simulated: &Simulated) -> Result<()> {
         api.furnish().await?;
         let client = client(&api, User::admin());
         cluster::install(&client, simulated, &steps).await?;
-        let nodes = if args.without.contains(&Part::Nodes) { None } else { Some(nodes_in_process(&api, simulated, &steps).await?) };
+        let nodes = if args.without.contains(&Part::Nodes) {
+            None
+        } else {
+            Some(nodes_in_process(&api, simulated, &steps).await?)
+        };
         api.set_ready(true);
         Ok::<_, anyhow::Error>(nodes)
     };

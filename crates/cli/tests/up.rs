@@ -149,7 +149,12 @@ async fn up_runs_a_cluster_until_it_is_interrupted() {
 }
 
 /// Writers that go on until they are told to stop, and what was acknowledged to them.
-async fn write_until_killed(client: Client, round: usize, acknowledged: Arc<Mutex<BTreeSet<String>>>, stop: Arc<AtomicBool>) {
+async fn write_until_killed(
+    client: Client,
+    round: usize,
+    acknowledged: Arc<Mutex<BTreeSet<String>>>,
+    stop: Arc<AtomicBool>,
+) {
     let writer = |writer: usize| {
         let (client, acknowledged, stop) = (client.clone(), acknowledged.clone(), stop.clone());
         async move {
@@ -188,9 +193,12 @@ async fn what_was_acknowledged_survives_kill_9() {
         let names: BTreeSet<String> = list.items.iter().filter_map(|map| map.metadata.name.clone()).collect();
         let lost: Vec<String> = acknowledged.lock().unwrap().difference(&names).cloned().collect();
         assert!(lost.is_empty(), "acknowledged and gone after round {round}: {lost:?}");
-        assert!(list.items.iter().filter(|map| map.metadata.name.as_deref().unwrap().starts_with("w-")).all(|map| {
-            map.data.as_ref().and_then(|data| data.get("name")) == map.metadata.name.as_ref()
-        }));
+        assert!(
+            list.items
+                .iter()
+                .filter(|map| map.metadata.name.as_deref().unwrap().starts_with("w-"))
+                .all(|map| { map.data.as_ref().and_then(|data| data.get("name")) == map.metadata.name.as_ref() })
+        );
 
         let (before, stop) = (acknowledged.lock().unwrap().len(), Arc::new(AtomicBool::new(false)));
         let writing = tokio::spawn(write_until_killed(client, round, acknowledged.clone(), stop.clone()));

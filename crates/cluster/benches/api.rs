@@ -43,7 +43,8 @@ fn namespace(number: usize) -> String {
 
 /// A pod of the usual size: with labels, an owner, resources and a few variables.
 fn pod(number: usize) -> Value {
-    let env: Vec<Value> = (0..6).map(|n| json!({"name": format!("VARIABLE_{n}"), "value": format!("value-{n}")})).collect();
+    let env: Vec<Value> =
+        (0..6).map(|n| json!({"name": format!("VARIABLE_{n}"), "value": format!("value-{n}")})).collect();
     json!({
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {
@@ -61,11 +62,17 @@ fn pod(number: usize) -> Value {
     })
 }
 
-async fn send(api: &Api, method: Method, uri: String, body: Vec<u8>) -> http::Response<trellis_cluster::http::body::Body> {
+async fn send(
+    api: &Api,
+    method: Method,
+    uri: String,
+    body: Vec<u8>,
+) -> http::Response<trellis_cluster::http::body::Body> {
     let request = Request::builder().method(method).uri(uri).header("content-type", "application/json");
     let request = request.header("user-agent", "bench/1").body(Full::new(Bytes::from(body))).expect("a request");
     let mut service = api.service(User::admin());
-    let Ok(response) = ServiceExt::<Request<Full<Bytes>>>::ready(&mut service).await.expect("ready").call(request).await;
+    let Ok(response) =
+        ServiceExt::<Request<Full<Bytes>>>::ready(&mut service).await.expect("ready").call(request).await;
     response
 }
 

@@ -38,7 +38,8 @@ impl Operation {
 }
 
 /// A webhook that does not answer, and what a client is told about it.
-const KINDS: [(&str, &str); 2] = [("mutating", "mutatingwebhookconfigurations"), ("validating", "validatingwebhookconfigurations")];
+const KINDS: [(&str, &str); 2] =
+    [("mutating", "mutatingwebhookconfigurations"), ("validating", "validatingwebhookconfigurations")];
 
 /// Lets the mutating webhooks change an object.
 pub(crate) async fn mutate(
@@ -123,7 +124,9 @@ async fn ask(
     }
     let review = review::request(call, operation, object, old);
     let answer = client::post(&call.api.services, &hook.client, &review, hook.timeout).await;
-    let failed = |why: String| Status::internal(format!("failed calling webhook {:?}: failed to call webhook: {why}", hook.name));
+    let failed = |why: String| {
+        Status::internal(format!("failed calling webhook {:?}: failed to call webhook: {why}", hook.name))
+    };
     let answer = answer.map_err(failed)?;
     if answer["response"]["uid"] != review["request"]["uid"] {
         let why = format!("expected response.uid={}, got {}", review["request"]["uid"], answer["response"]["uid"]);

@@ -19,6 +19,7 @@ mod pods;
 mod scale;
 mod stale;
 mod taints;
+mod tell;
 
 use std::future::Future;
 use std::time::Duration;
@@ -117,7 +118,9 @@ async fn do_chores(api: Api) {
 async fn look(api: &Api, chore: &Chore) -> Result<(), Status> {
     match chore {
         Chore::Object(shelf, key) => {
-            let Some(call) = call(api, "generic-garbage-collector", shelf, &key.namespace, &key.name) else { return Ok(()) };
+            let Some(call) = call(api, "generic-garbage-collector", shelf, &key.namespace, &key.name) else {
+                return Ok(());
+            };
             contents::look_at(&call).await?;
             collector::look_at(&call).await
         }

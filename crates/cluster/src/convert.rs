@@ -12,12 +12,20 @@ use crate::status::Status;
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Objects in another version, in the same order.
-pub(crate) async fn convert(api: &Api, resource: &Resource, objects: Vec<Value>, to: &str) -> Result<Vec<Value>, Status> {
+pub(crate) async fn convert(
+    api: &Api,
+    resource: &Resource,
+    objects: Vec<Value>,
+    to: &str,
+) -> Result<Vec<Value>, Status> {
     let Origin::Custom { conversion: Conversion::Webhook(webhook), .. } = &resource.origin else {
-        return Ok(objects.into_iter().map(|mut object| {
-            object["apiVersion"] = to.into();
-            object
-        }).collect());
+        return Ok(objects
+            .into_iter()
+            .map(|mut object| {
+                object["apiVersion"] = to.into();
+                object
+            })
+            .collect());
     };
     if objects.iter().all(|object| object["apiVersion"] == to) {
         return Ok(objects);
@@ -29,7 +37,10 @@ pub(crate) async fn convert(api: &Api, resource: &Resource, objects: Vec<Value>,
     });
     let failed = |why: &dyn std::fmt::Display| {
         let kind = &resource.kind;
-        Status::internal(format!("conversion webhook for {}, Kind={kind} failed: {why}", objects[0]["apiVersion"].as_str().unwrap_or_default()))
+        Status::internal(format!(
+            "conversion webhook for {}, Kind={kind} failed: {why}",
+            objects[0]["apiVersion"].as_str().unwrap_or_default()
+        ))
     };
     let answer = admission::post(&api.services, &webhook["clientConfig"], &review, TIMEOUT).await;
     let answer = answer.map_err(|why| failed(&why))?;

@@ -25,12 +25,18 @@ pub(crate) struct Documents {
 
 impl Documents {
     /// Answers a request that is not for objects.
-    pub(crate) fn answer(&self, api: &Api, route: &Route, head: &http::request::Parts) -> Result<Response<Body>, Status> {
+    pub(crate) fn answer(
+        &self,
+        api: &Api,
+        route: &Route,
+        head: &http::request::Parts,
+    ) -> Result<Response<Body>, Status> {
         let path = head.uri.path();
         if head.method != Method::GET && !matches!(route, Route::Groups | Route::Group(_)) {
             return Err(Status::method_not_allowed());
         }
-        let header = |name| head.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default();
+        let header =
+            |name| head.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default();
         let table = api.registry.table();
         let resources = &table.resources;
         let kept = |key: &str, make: &dyn Fn() -> Option<Value>| self.kept(table.generation, key, make);
@@ -49,7 +55,9 @@ impl Documents {
                 None if *route == Route::CoreVersions => Ok(plain(discovery::versions("127.0.0.1").to_string().into())),
                 None => Ok(plain(kept(path, &|| Some(discovery::groups(resources))).unwrap_or_default())),
             },
-            Route::Group(group) => Ok(kept(path, &|| discovery::group(resources, group)).map_or_else(answer::nowhere, plain)),
+            Route::Group(group) => {
+                Ok(kept(path, &|| discovery::group(resources, group)).map_or_else(answer::nowhere, plain))
+            }
             Route::Resources(group, version) => {
                 let found = kept(path, &|| discovery::resources(resources, group, version));
                 let built_in = || resources.iter().any(|resource| resource.group == *group && !resource.is_custom());
@@ -66,20 +74,25 @@ impl Documents {
             Route::OpenApi(group, version) => {
                 let query = head.uri.query().unwrap_or_default();
                 let make = || openapi::document(resources, builtin::components(), group, version);
-                let asked = form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == "hash").map(|(_, hash)| hash);
+                let asked =
+                    form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == "hash").map(|(_, hash)| hash);
                 let Some(hash) = openapi::hash(resources, group, version) else {
                     let mut response = answer::text(404, Bytes::new(), answer::JSON, &[]);
                     response.headers_mut().remove(http::header::CONTENT_TYPE);
                     return Ok(response);
                 };
-                if let Some(place) = asked.as_deref().and_then(|asked| openapi::moved(resources, group, version, asked)) {
+                if let Some(place) = asked.as_deref().and_then(|asked| openapi::moved(resources, group, version, asked))
+                {
                     return Ok(moved(&place));
                 }
                 let same = header(IF_NONE_MATCH).contains(&hash);
-                let mut response = tagged(kept(path, &make).unwrap_or_default(), answer::JSON, &format!("\"{hash}\""), same);
+                let mut response =
+                    tagged(kept(path, &make).unwrap_or_default(), answer::JSON, &format!("\"{hash}\""), same);
                 if asked.is_some() {
                     // The address has the hash of the content in it: it never changes.
-                    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("public, immutable, max-age=31536000"));
+                    response
+                        .headers_mut()
+                        .insert(CACHE_CONTROL, HeaderValue::from_static("public, immutable, max-age=31536000"));
                 }
                 Ok(response)
             }

@@ -230,7 +230,9 @@ where
     let Ok(response) = inner.call(request).await;
     match fault {
         Fault::LoseAnswer => Err(Lost),
-        Fault::TimeOut => Ok(answer::refusal(&Status::timeout("the request did not complete within the allotted time"), &[])),
+        Fault::TimeOut => {
+            Ok(answer::refusal(&Status::timeout("the request did not complete within the allotted time"), &[]))
+        }
         fault if seen.watch && response.status().is_success() => Ok(stream::disturbed(response, fault, cut)),
         fault if seen.list && response.status().is_success() => {
             let age = if let Fault::StaleList(age) = fault { age } else { 0 };

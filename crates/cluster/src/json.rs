@@ -85,7 +85,9 @@ impl<'de> Visitor<'de> for Seed<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(Seed { path: &Path::Item(self.path, list.len()), twice: self.twice })? {
+        while let Some(item) =
+            items.next_element_seed(Seed { path: &Path::Item(self.path, list.len()), twice: self.twice })?
+        {
             list.push(item);
         }
         Ok(Value::Array(list))

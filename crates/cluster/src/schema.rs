@@ -16,6 +16,7 @@ use serde_json::Value;
 
 /// The shape of one value. `Schema::default()` takes anything and keeps it as it is.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "they are the switches of OpenAPI, and independent of each other")]
 pub struct Schema {
     /// What the value is.
     pub shape: Shape,

@@ -19,8 +19,8 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
 use crate::api::Api;
-use crate::http::body::{self, Body};
 use crate::http::answer;
+use crate::http::body::{self, Body};
 use crate::status::Status;
 
 /// The API, bound to an address and ready to serve.
@@ -119,7 +119,9 @@ async fn answered(api: &Api, request: Request<Incoming>) -> Response<Body> {
 }
 
 /// An authority made for this one certificate, and a server that shows it.
-fn certificate(address: SocketAddr) -> Result<(String, rustls::ServerConfig), Box<dyn std::error::Error + Send + Sync>> {
+fn certificate(
+    address: SocketAddr,
+) -> Result<(String, rustls::ServerConfig), Box<dyn std::error::Error + Send + Sync>> {
     let mut authority = CertificateParams::default();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     authority.distinguished_name.push(DnType::CommonName, "trellis cluster");

@@ -194,7 +194,8 @@ impl Status {
 
     /// 409: someone else was faster, or a precondition does not hold.
     pub fn conflict(about: About<'_>, why: &str) -> Self {
-        let message = format!("Operation cannot be fulfilled on {} {}: {why}", Self::qualified(about), quote(about.name));
+        let message =
+            format!("Operation cannot be fulfilled on {} {}: {why}", Self::qualified(about), quote(about.name));
         Self::new(409, "Conflict", message).about(about)
     }
 

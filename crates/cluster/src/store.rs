@@ -228,7 +228,9 @@ impl Store {
     /// Where every object is.
     pub fn everything(&self) -> Vec<(Shelf, Key)> {
         let inner = self.lock();
-        let places = |(shelf, rack): (&Shelf, &Rack)| rack.objects.keys().map(|key| (shelf.clone(), key.clone())).collect::<Vec<_>>();
+        let places = |(shelf, rack): (&Shelf, &Rack)| {
+            rack.objects.keys().map(|key| (shelf.clone(), key.clone())).collect::<Vec<_>>()
+        };
         inner.shelves.iter().flat_map(places).collect()
     }
 
@@ -272,9 +274,9 @@ impl Inner {
     /// Writes the journal anew, without what has been overwritten since.
     fn tidy(&mut self) -> io::Result<()> {
         let Self { journal: Some(journal), shelves, revision, .. } = self else { return Ok(()) };
-        let objects = shelves
-            .iter()
-            .flat_map(|(shelf, rack)| rack.objects.iter().map(move |(key, object)| (shelf.as_ref(), key, object.as_ref())));
+        let objects = shelves.iter().flat_map(|(shelf, rack)| {
+            rack.objects.iter().map(move |(key, object)| (shelf.as_ref(), key, object.as_ref()))
+        });
         journal.rewrite(*revision, objects)
     }
 

@@ -35,11 +35,8 @@ impl Tokens {
     /// A token for a user, in the form of a signed JSON web token.
     pub fn issue(&self, user: &User, until: Timestamp) -> String {
         let claims = json!({"sub": user.name, "groups": user.groups, "exp": until.as_second()});
-        let signed = format!(
-            "{}.{}",
-            BASE64.encode(r#"{"alg":"HS256","typ":"JWT"}"#),
-            BASE64.encode(claims.to_string())
-        );
+        let signed =
+            format!("{}.{}", BASE64.encode(r#"{"alg":"HS256","typ":"JWT"}"#), BASE64.encode(claims.to_string()));
         let signature = hmac::sign(&self.key, signed.as_bytes());
         format!("{signed}.{}", BASE64.encode(signature.as_ref()))
     }

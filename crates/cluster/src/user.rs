@@ -19,8 +19,7 @@ impl User {
 
     /// A service account.
     pub fn service_account(namespace: &str, name: &str) -> Self {
-        let groups =
-            ["system:serviceaccounts", &format!("system:serviceaccounts:{namespace}"), "system:authenticated"];
+        let groups = ["system:serviceaccounts", &format!("system:serviceaccounts:{namespace}"), "system:authenticated"];
         Self::with_groups(&format!("system:serviceaccount:{namespace}:{name}"), &groups)
     }
 

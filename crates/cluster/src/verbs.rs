@@ -25,8 +25,8 @@ use crate::http::body::Body;
 use crate::http::media::{Form, View};
 use crate::http::path::Target;
 use crate::http::query::Query;
-use crate::resource::{Origin, Resource, Version};
 use crate::registry::Table;
+use crate::resource::{Origin, Resource, Version};
 use crate::status::{About, Fault, Status, What};
 use crate::store::{Key, Shelf};
 use crate::table::{self, Include};
@@ -144,7 +144,7 @@ fn unusable(name: &str) -> Option<String> {
 /// Makes an object whose kind tells where it goes, on behalf of someone inside.
 pub(crate) async fn create_object(api: &Api, user: &User, object: &Value) -> Result<Value, Status> {
     let call = Call::inside(api, user, object)?;
-    Ok(call.create(object.clone(), Vec::new()).await?)
+    call.create(object.clone(), Vec::new()).await
 }
 
 impl Call {
@@ -244,9 +244,12 @@ impl Call {
         let manager = self.query.field_manager.as_deref().unwrap_or_default();
         let odd = manager.chars().enumerate().find(|(_, sign)| sign.is_control());
         let fault = match odd {
-            _ if manager.len() > MANAGER_MAX => {
-                Fault::of(What::TooLong, "fieldManager", manager.into(), format!("may not be more than {MANAGER_MAX} bytes"))
-            }
+            _ if manager.len() > MANAGER_MAX => Fault::of(
+                What::TooLong,
+                "fieldManager",
+                manager.into(),
+                format!("may not be more than {MANAGER_MAX} bytes"),
+            ),
             Some((at, sign)) => {
                 let detail = format!("invalid character U+{:04X} (at position {at})", u32::from(sign));
                 Fault::of(What::Invalid, "fieldManager", manager.into(), detail)
@@ -282,12 +285,14 @@ impl Call {
             };
         }
         match (method.as_str(), self.subresource.as_str(), collection) {
-            ("GET", "", true) if self.query.watch => self.watch(),
+            ("GET", "", _) if self.query.watch => self.watch(),
             ("GET", "", true) => self.list().await,
-            ("POST", "", true) if self.resource.namespaced && self.namespace.is_none() => match self.resource.is_custom() {
-                true => Ok(answer::nowhere()),
-                false => Err(Status::method_not_allowed()),
-            },
+            ("POST", "", true) if self.resource.namespaced && self.namespace.is_none() => {
+                match self.resource.is_custom() {
+                    true => Ok(answer::nowhere()),
+                    false => Err(Status::method_not_allowed()),
+                }
+            }
             ("POST", "", _) if collection || self.resource.is_custom() => {
                 let (object, twice) = self.object(&body)?;
                 if self.resource.plural == "bindings" {
@@ -297,7 +302,6 @@ impl Call {
                 Ok(self.show(201, made))
             }
             ("DELETE", "", true) => self.delete_collection(&body).await,
-            ("GET", "", false) if self.query.watch => self.watch(),
             ("GET", "" | "status", false) => self.get().await,
             ("PUT", "" | "status" | "finalize", false) => {
                 let (object, twice) = self.object(&body)?;
@@ -313,7 +317,9 @@ impl Call {
             ("POST", "binding", false) => pods::bind(self, &self.object_of(&body, "Binding")?).await,
             ("POST", "eviction", false) => pods::evict(self, &self.object_of_any_kind(&body)?).await,
             ("POST", "token", false) => reviews::token(self, &self.object_of_any_kind(&body)?).await,
-            ("PUT" | "PATCH", "", true) if self.resource.is_custom() => Err(Status::bad_request("name must be provided")),
+            ("PUT" | "PATCH", "", true) if self.resource.is_custom() => {
+                Err(Status::bad_request("name must be provided"))
+            }
             (method, _, _) if self.resource.is_custom() => {
                 let verb = match method {
                     "POST" => "create",
@@ -330,7 +336,11 @@ impl Call {
 
     /// A form of answers that does not fit what was asked for.
     pub(crate) fn misfit_view(&self, asked: &str, what: &str, suffix: &str) -> Status {
-        let kind = if self.resource.is_custom() { "unstructured.Unstructured" } else { &format!("core.{}", self.resource.kind) };
+        let kind = if self.resource.is_custom() {
+            "unstructured.Unstructured"
+        } else {
+            &format!("core.{}", self.resource.kind)
+        };
         let message = format!("you requested {asked}, but the requested object is {what} (*{kind}{suffix})");
         Status::other(406, "NotAcceptable", message)
     }
@@ -339,10 +349,14 @@ impl Call {
     pub(crate) fn show(&self, code: u16, object: Value) -> Response<Body> {
         let shown = match self.form.view {
             View::Whole => object,
-            View::Metadata | View::MetadataList if object["kind"] == "Status" => object,
-            View::MetadataList => return answer::refusal(&self.misfit_view("PartialObjectMetadataList", "not a list", ""), &self.warnings()),
+            _ if object["kind"] == "Status" => object,
+            View::MetadataList => {
+                return answer::refusal(
+                    &self.misfit_view("PartialObjectMetadataList", "not a list", ""),
+                    &self.warnings(),
+                );
+            }
             View::Metadata => table::partial(&object),
-            View::Table if object["kind"] == "Status" => object,
             View::Table => {
                 let metadata = serde_json::json!({"resourceVersion": object["metadata"]["resourceVersion"]});
                 self.table(std::slice::from_ref(&object), &metadata, true)

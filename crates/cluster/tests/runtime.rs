@@ -42,7 +42,7 @@ pub const GROUP: &str = "runtime.example.com";
 pub const NAMESPACE: &str = "default";
 
 /// When everything is quiet, this is more than enough to catch up.
-const PATIENCE: Duration = Duration::from_mins(30);
+const PATIENCE: Duration = Duration::from_mins(10);
 const TICK: Duration = Duration::from_millis(500);
 
 /// Gauges: a size is wanted, and the status says which one was seen.
@@ -115,7 +115,12 @@ async fn nothing_is_lost_and_nothing_out_of_order_behind_faults() {
     follower.check(&truth, version).await;
     controller.check(&clean, &truth).await;
     lease::check(&leases.stop());
-    println!("{} changes of gauges, {} requests of which {} suffered", truth.len(), trouble.requests(), trouble.suffered());
+    println!(
+        "{} changes of gauges, {} requests of which {} suffered",
+        truth.len(),
+        trouble.requests(),
+        trouble.suffered()
+    );
     assert!(truth.len() >= changes, "only {} changes", truth.len());
 }
 
@@ -158,11 +163,15 @@ fn versions(objects: &[std::sync::Arc<DynamicObject>]) -> BTreeMap<String, Strin
 
 /// Waits until every status agrees with its spec, and returns the versions of all objects.
 async fn settled(gauges: &Api<DynamicObject>, controller: &controller::Controlled) -> BTreeMap<String, String> {
+    let start = tokio::time::Instant::now();
     eventually("every status agrees with its spec", async || {
+        assert!(start.elapsed() < Duration::from_secs(60), "{}", controller.failure());
         let objects = gauges.list(&ListParams::default()).await.expect("a list").items;
         let finalizer = |object: &DynamicObject| object.finalizers().iter().any(|name| name == controller::FINALIZER);
         objects.iter().all(|object| {
-            object.data["status"]["size"] == object.data["spec"]["size"] && finalizer(object) && object.metadata.deletion_timestamp.is_none()
+            object.data["status"]["size"] == object.data["spec"]["size"]
+                && finalizer(object)
+                && object.metadata.deletion_timestamp.is_none()
         })
     })
     .await;

@@ -75,7 +75,13 @@ impl Model {
         forgotten.map_or(0, |(at, _, _)| *at).max(self.compacted)
     }
 
-    fn write(&mut self, key: Key, removed: bool, result: Result<Arc<trellis_cluster::store::Object>, Refused>, expected: bool) {
+    fn write(
+        &mut self,
+        key: Key,
+        removed: bool,
+        result: Result<Arc<trellis_cluster::store::Object>, Refused>,
+        expected: bool,
+    ) {
         let last = self.log.last().map_or(0, |(at, _, _)| *at);
         match result {
             Ok(object) => {
@@ -133,7 +139,9 @@ impl Model {
                     changes.iter().map(|change| (change.revision, change.key.clone(), change.deleted)).collect();
                 let expected: Vec<(u64, Key, bool)> = log
                     .iter()
-                    .filter(|(at, key, _)| *at > follower.seen && follower.namespace.as_ref().is_none_or(|n| *n == key.namespace))
+                    .filter(|(at, key, _)| {
+                        *at > follower.seen && follower.namespace.as_ref().is_none_or(|n| *n == key.namespace)
+                    })
                     .map(|(at, key, after)| (*at, key.clone(), after.is_none()))
                     .collect();
                 assert_eq!(seen, expected, "a watcher after {} sees every later change in order", follower.seen);

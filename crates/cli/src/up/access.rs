@@ -14,7 +14,8 @@ const NAME: &str = "trellis";
 pub fn default_kubeconfig() -> Result<PathBuf> {
     let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || std::env::home_dir().map(|home| home.join(".local/state"));
-    let folder = state.or_else(home).ok_or_else(|| anyhow!("no home directory\nhint: say where with `--kubeconfig`"))?;
+    let folder =
+        state.or_else(home).ok_or_else(|| anyhow!("no home directory\nhint: say where with `--kubeconfig`"))?;
     Ok(folder.join("trellis").join("kubeconfig"))
 }
 

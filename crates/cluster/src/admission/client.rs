@@ -59,7 +59,12 @@ impl Services {
 }
 
 /// Sends a review to where a `clientConfig` says, and returns the answer.
-pub(crate) async fn post(services: &Services, config: &Value, review: &Value, timeout: Duration) -> Result<Value, String> {
+pub(crate) async fn post(
+    services: &Services,
+    config: &Value,
+    review: &Value,
+    timeout: Duration,
+) -> Result<Value, String> {
     let sent = async {
         let body = Bytes::from(review.to_string());
         match (config["url"].as_str(), config["service"].as_object()) {
@@ -94,7 +99,8 @@ async fn by_url(url: &str, ca: Option<&str>, body: Bytes) -> Result<Bytes, Strin
     let connector = TlsConnector::from(Arc::new(tls(ca).map_err(|error| failed(&error))?));
     let stream = TcpStream::connect((host.trim_matches(['[', ']']), uri.port_u16().unwrap_or(443))).await;
     let name = ServerName::try_from(host.trim_matches(['[', ']']).to_owned()).map_err(|error| failed(&error))?;
-    let stream = connector.connect(name, stream.map_err(|error| failed(&error))?).await.map_err(|error| failed(&error))?;
+    let stream =
+        connector.connect(name, stream.map_err(|error| failed(&error))?).await.map_err(|error| failed(&error))?;
     let (mut sender, connection) =
         hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(|error| failed(&error))?;
     let driver = tokio::spawn(connection);

@@ -35,7 +35,9 @@ pub(crate) struct Hook {
 
 /// Hooks that were read before, with the revisions of the configurations that they come from.
 #[derive(Debug, Default)]
-pub(crate) struct Known(Mutex<Vec<(Shelf, Vec<u64>, Arc<Vec<Hook>>)>>);
+pub(crate) struct Known(Mutex<Vec<Remembered>>);
+
+type Remembered = (Shelf, Vec<u64>, Arc<Vec<Hook>>);
 
 /// All webhooks of a kind of configuration, in order.
 pub(crate) fn all(call: &Call, plural: &str) -> Arc<Vec<Hook>> {
@@ -54,7 +56,9 @@ pub(crate) fn all(call: &Call, plural: &str) -> Arc<Vec<Hook>> {
     if let Some((_, _, hooks)) = known.iter().find(|(of, at, _)| *of == shelf && *at == revisions) {
         return hooks.clone();
     }
-    let read = |(_, object): &(_, Arc<crate::store::Object>)| object.value("", "")["webhooks"].as_array().cloned().unwrap_or_default();
+    let read = |(_, object): &(_, Arc<crate::store::Object>)| {
+        object.value("", "")["webhooks"].as_array().cloned().unwrap_or_default()
+    };
     let hooks = Arc::new(listed.iter().flat_map(read).map(|hook| Hook::read(&hook)).collect::<Vec<_>>());
     known.retain(|(of, _, _)| *of != shelf);
     known.push((shelf, revisions, hooks.clone()));
@@ -103,14 +107,14 @@ impl Hook {
             return Ok(false);
         }
         if let Some(labels) = &self.namespaces
-            && !self.in_namespace(call, object.or(old), labels)
+            && !Self::in_namespace(call, object.or(old), labels)
         {
             return Ok(false);
         }
         self.conditions_hold(call, operation, object, old)
     }
 
-    fn in_namespace(&self, call: &Call, object: Option<&Value>, labels: &Labels) -> bool {
+    fn in_namespace(call: &Call, object: Option<&Value>, labels: &Labels) -> bool {
         let is_namespace = call.resource.kind == "Namespace" && call.resource.group.is_empty();
         let namespace = match (&call.namespace, is_namespace) {
             (_, true) => object.cloned(),
@@ -133,7 +137,8 @@ impl Hook {
         }
         let request = review::attributes(call, operation, object, old);
         let null = Value::Null;
-        let variables = [("object", object.unwrap_or(&null)), ("oldObject", old.unwrap_or(&null)), ("request", &request)];
+        let variables =
+            [("object", object.unwrap_or(&null)), ("oldObject", old.unwrap_or(&null)), ("request", &request)];
         let mut failed = None;
         for (name, condition) in &self.conditions {
             match condition.as_ref().map_err(Clone::clone).and_then(|condition| condition.holds(&variables)) {
@@ -145,7 +150,9 @@ impl Hook {
         match failed {
             None => Ok(true),
             Some(_) if self.ignored_when_failing => Ok(false),
-            Some(why) => Err(Status::internal(format!("failed to evaluate match conditions of webhook {:?}: {why}", self.name))),
+            Some(why) => {
+                Err(Status::internal(format!("failed to evaluate match conditions of webhook {:?}: {why}", self.name)))
+            }
         }
     }
 

@@ -48,7 +48,12 @@ pub(crate) fn attributes(call: &Call, operation: Operation, object: Option<&Valu
 /// Passes warnings on, and refuses what the webhook refuses.
 pub(crate) fn judge(call: &Call, hook: &Hook, answer: &Value) -> Result<(), Status> {
     let response = &answer["response"];
-    response["warnings"].as_array().into_iter().flatten().filter_map(Value::as_str).for_each(|warning| call.warn(warning));
+    response["warnings"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .for_each(|warning| call.warn(warning));
     if response["allowed"] == true {
         return Ok(());
     }
@@ -59,7 +64,8 @@ pub(crate) fn judge(call: &Call, hook: &Hook, answer: &Value) -> Result<(), Stat
         (_, Some(reason)) if !reason.is_empty() => format!("{denied}: {reason}"),
         _ => format!("{denied} without explanation"),
     };
-    let code = result["code"].as_u64().and_then(|code| u16::try_from(code).ok()).filter(|&code| code >= 400).unwrap_or(400);
+    let code =
+        result["code"].as_u64().and_then(|code| u16::try_from(code).ok()).filter(|&code| code >= 400).unwrap_or(400);
     let mut status = Status::other(code, known_reason(result["reason"].as_str().unwrap_or_default()), message);
     status.details = result.get("details").cloned();
     Err(status)
@@ -68,8 +74,18 @@ pub(crate) fn judge(call: &Call, hook: &Hook, answer: &Value) -> Result<(), Stat
 /// A webhook's reason, as far as programs know it.
 fn known_reason(reason: &str) -> &'static str {
     const KNOWN: [&str; 12] = [
-        "Unauthorized", "Forbidden", "NotFound", "AlreadyExists", "Conflict", "Gone", "Invalid", "Timeout", "TooManyRequests",
-        "BadRequest", "MethodNotAllowed", "InternalError",
+        "Unauthorized",
+        "Forbidden",
+        "NotFound",
+        "AlreadyExists",
+        "Conflict",
+        "Gone",
+        "Invalid",
+        "Timeout",
+        "TooManyRequests",
+        "BadRequest",
+        "MethodNotAllowed",
+        "InternalError",
     ];
     KNOWN.into_iter().find(|&known| known == reason).unwrap_or_default()
 }

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use super::Options;
 use super::agenda::Agenda;
 use super::follow::{Follow, each};
+use super::tell::tell;
 use super::{objects, scale};
 use crate::api::Api;
 use crate::selector::Labels;
@@ -86,7 +87,7 @@ async fn reconcile(api: &Api, key: &Key, autoscaler: &mut Value, selectors: &mut
     if current == 0 && least != 0 {
         let message = "scaling is disabled since the replica count of the target is zero";
         set_condition(autoscaler, "ScalingActive", "False", "ScalingDisabled", message, &now);
-        set_status(autoscaler, current, 0, Value::Null);
+        set_status(autoscaler, current, 0, &Value::Null);
         return;
     }
     let desired = current.min(most).max(least.min(most));
@@ -99,7 +100,7 @@ async fn reconcile(api: &Api, key: &Key, autoscaler: &mut Value, selectors: &mut
             Ok(()) => no_metrics(autoscaler, &key.namespace, &now),
         };
         let desired = autoscaler["status"]["desiredReplicas"].as_i64().unwrap_or(0);
-        set_status(autoscaler, current, desired, unmeasured);
+        set_status(autoscaler, current, desired, &unmeasured);
         return;
     }
     target["spec"]["replicas"] = desired.into();
@@ -107,14 +108,17 @@ async fn reconcile(api: &Api, key: &Key, autoscaler: &mut Value, selectors: &mut
         Ok(_) => {
             let message = format!("the HPA controller was able to update the target scale to {desired}");
             set_condition(autoscaler, "AbleToScale", "True", "SucceededRescale", &message, &now);
-            set_status(autoscaler, current, desired, Value::Null);
+            set_status(autoscaler, current, desired, &Value::Null);
             autoscaler["status"]["lastScaleTime"] = now.into();
+            let limit = if desired < current { "above Spec.MaxReplicas" } else { "below Spec.MinReplicas" };
+            let message = format!("New size: {desired}; reason: Current number of replicas {limit}");
+            tell(api, CONTROLLER, autoscaler, "Normal", "SuccessfulRescale", &message).await;
         }
         Err(failure) => {
             let message = format!("the HPA controller was unable to update the target scale: {}", failure.message);
             set_condition(autoscaler, "AbleToScale", "False", "FailedUpdateScale", &message, &now);
             let desired = autoscaler["status"]["desiredReplicas"].as_i64().unwrap_or(0);
-            set_status(autoscaler, current, desired, Value::Null);
+            set_status(autoscaler, current, desired, &Value::Null);
         }
     }
 }
@@ -148,7 +152,7 @@ fn no_metrics(autoscaler: &mut Value, namespace: &str, now: &str) -> Value {
     metrics.iter().map(|_| json!({"type": ""})).collect()
 }
 
-fn set_status(autoscaler: &mut Value, current: i64, desired: i64, metrics: Value) {
+fn set_status(autoscaler: &mut Value, current: i64, desired: i64, metrics: &Value) {
     let before = autoscaler["status"].take();
     let mut status = json!({"desiredReplicas": desired, "currentMetrics": metrics});
     if current != 0 {

@@ -85,7 +85,8 @@ async fn wait_for_dependents(call: &Call, owner: &Value) -> Result<(), Status> {
     let uid = text(owner, "uid");
     let mut blocked = false;
     for (shelf, key) in call.api.store.owned_by(uid) {
-        let Some(dependent) = super::call(&call.api, "generic-garbage-collector", &shelf, &key.namespace, &key.name) else {
+        let Some(dependent) = super::call(&call.api, "generic-garbage-collector", &shelf, &key.namespace, &key.name)
+        else {
             continue;
         };
         let Some(object) = dependent.found().await? else { continue };
@@ -102,7 +103,8 @@ async fn wait_for_dependents(call: &Call, owner: &Value) -> Result<(), Status> {
 async fn set_free(call: &Call, owner: &Value) -> Result<(), Status> {
     let uid = text(owner, "uid");
     for (shelf, key) in call.api.store.owned_by(uid) {
-        let Some(dependent) = super::call(&call.api, "generic-garbage-collector", &shelf, &key.namespace, &key.name) else {
+        let Some(dependent) = super::call(&call.api, "generic-garbage-collector", &shelf, &key.namespace, &key.name)
+        else {
             continue;
         };
         let Some(object) = dependent.found().await? else { continue };

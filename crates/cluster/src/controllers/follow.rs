@@ -47,9 +47,8 @@ impl Follow {
 pub(super) fn each(news: News) -> Vec<(Key, Option<Arc<Object>>)> {
     match news {
         News::All(objects) => objects.into_iter().map(|(key, object)| (key, Some(object))).collect(),
-        News::Changes(changes) => changes
-            .iter()
-            .map(|change| (change.key.clone(), (!change.deleted).then(|| change.after.clone())))
-            .collect(),
+        News::Changes(changes) => {
+            changes.iter().map(|change| (change.key.clone(), (!change.deleted).then(|| change.after.clone()))).collect()
+        }
     }
 }

@@ -17,11 +17,13 @@ use super::agenda::Agenda;
 use super::follow::{Follow, News, each};
 use super::objects;
 use super::placed::node_of;
+use super::tell::tell;
 use crate::api::Api;
 use crate::builtin;
 use crate::status::Status;
 use crate::store::{Key, Object, Shelf};
 use crate::verbs::Call;
+use crate::verbs::write::Rewrite;
 
 const CONTROLLER: &str = "node-controller";
 
@@ -153,6 +155,10 @@ impl Watcher {
                 look.again = Some(self.tick_after(ends));
             } else if let Some(dark) = darkened(&node, &self.api.clock.stamp()) {
                 look.went_dark = objects::is_true(&node, "Ready");
+                if look.went_dark {
+                    let message = format!("Node {name} status is now: NodeNotReady");
+                    tell(&self.api, CONTROLLER, &node, "Normal", "NodeNotReady", &message).await;
+                }
                 // The news about this write lead here again, for the taints.
                 objects::put(&status_of(&self.api, &key)?, dark).await?;
                 return Ok(look);
@@ -245,10 +251,13 @@ async fn darken_pod(api: &Api, key: &Key) -> Result<(), Status> {
         let mut ready = objects::condition(&pod, "Ready").cloned().unwrap_or_default();
         ready["status"] = "False".into();
         builtin::set_condition(&mut pod, ready, &api.clock.stamp());
-        let asked = crate::verbs::write::Rewrite::Put(pod);
-        match call.rewrite(&asked).await {
+        match call.rewrite(&Rewrite::Put(pod)).await {
+            Ok((_, pod)) => {
+                tell(api, CONTROLLER, &pod, "Warning", "NodeNotReady", "Node is not ready").await;
+                return Ok(());
+            }
             Err(status) if status.reason == "Conflict" => {}
-            other => return objects::faster(other.map(drop)),
+            Err(status) => return objects::faster(Err(status)),
         }
     }
     Ok(())

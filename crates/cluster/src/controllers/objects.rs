@@ -78,7 +78,7 @@ pub(super) fn faster(result: Result<(), Status>) -> Result<(), Status> {
 /// Says in a pod's status that it is the target of a disruption, before it is deleted, and with `failed` that it runs no more.
 pub(super) async fn disrupt(call: &Call, pod: &Value, why: Option<(&str, &str)>, failed: bool) -> Result<(), Status> {
     let generation = &pod["metadata"]["generation"];
-    let mut status = json!({"observedGeneration": generation});
+    let mut status = json!({});
     if let Some((reason, message)) = why {
         let known = condition(pod, "DisruptionTarget").filter(|known| known["status"] == "True");
         let since = known.map_or_else(|| call.api.clock.stamp().into(), |known| known["lastTransitionTime"].clone());
@@ -89,6 +89,7 @@ pub(super) async fn disrupt(call: &Call, pod: &Value, why: Option<(&str, &str)>,
     }
     if failed {
         status["phase"] = "Failed".into();
+        status["observedGeneration"] = generation.clone();
     }
     let patch = json!({"metadata": {"uid": pod["metadata"]["uid"]}, "status": status});
     faster(call.rewrite(&Rewrite::Strategic(patch)).await.map(drop))

@@ -70,7 +70,8 @@ impl Sweeper {
     fn learn_nodes(&mut self, news: News) {
         match news {
             News::All(_) => {
-                let lost: Vec<String> = self.placed.nodes().filter(|node| !self.exists(node)).map(str::to_owned).collect();
+                let lost: Vec<String> =
+                    self.placed.nodes().filter(|node| !self.exists(node)).map(str::to_owned).collect();
                 lost.into_iter().for_each(|node| self.suspect(node));
             }
             News::Changes(changes) => {

@@ -27,10 +27,18 @@ pub(super) struct Place {
 }
 
 /// Where the scale of an object is; nothing if there is no such kind. Without a version, any that is served will do.
-pub(super) fn place(api: &Api, group: &str, version: Option<&str>, kind: &str, namespace: &str, name: &str) -> Option<Place> {
+pub(super) fn place(
+    api: &Api,
+    group: &str,
+    version: Option<&str>,
+    kind: &str,
+    namespace: &str,
+    name: &str,
+) -> Option<Place> {
     let table = api.registry.table();
     let resource = table.of_kind(group, kind)?;
-    let found = resource.versions.iter().find(|served| served.served && version.is_none_or(|name| served.name == name))?;
+    let found =
+        resource.versions.iter().find(|served| served.served && version.is_none_or(|name| served.name == name))?;
     let root = if group.is_empty() { "/api".to_owned() } else { format!("/apis/{group}") };
     let within = if resource.namespaced { format!("/namespaces/{namespace}") } else { String::new() };
     let shown = if group.is_empty() { resource.plural.clone() } else { format!("{}.{group}", resource.plural) };
@@ -73,5 +81,8 @@ async fn ask(api: &Api, controller: &str, place: &Place, method: Method, body: B
     if code < 300 {
         return Ok(value);
     }
-    Err(failed(code, value["message"].as_str().unwrap_or("the server could not find the requested resource").to_owned()))
+    Err(failed(
+        code,
+        value["message"].as_str().unwrap_or("the server could not find the requested resource").to_owned(),
+    ))
 }

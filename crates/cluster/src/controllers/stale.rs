@@ -40,7 +40,8 @@ impl Stale {
     /// When the mark of a pod ends.
     fn ends(&self, pod: &Value) -> Option<jiff::Timestamp> {
         let done = matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
-        let condition = objects::condition(pod, "DisruptionTarget").filter(|condition| condition["status"] == "True")?;
+        let condition =
+            objects::condition(pod, "DisruptionTarget").filter(|condition| condition["status"] == "True")?;
         if done || is_deleting(pod) {
             return None;
         }

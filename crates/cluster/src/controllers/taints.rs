@@ -13,6 +13,7 @@ use super::agenda::Agenda;
 use super::follow::{Follow, News, each};
 use super::objects;
 use super::placed::{Placed, node_of};
+use super::tell::tell;
 use crate::api::Api;
 use crate::status::Status;
 use crate::store::{Key, Object};
@@ -117,6 +118,8 @@ impl Evictor {
         if let Some(status) = objects::call(&self.api, CONTROLLER, objects::PODS, key) {
             objects::disrupt(&status.through("status"), &pod, Some((REASON, MESSAGE)), false).await?;
         }
+        let message = format!("Marking for deletion Pod {}/{}", key.namespace, key.name);
+        tell(&self.api, CONTROLLER, &pod, "Normal", "TaintManagerEviction", &message).await;
         let options = delete::Options { uid: Some(text(&pod, "uid").to_owned()), ..delete::Options::default() };
         objects::faster(call.erase(&options).await.map(drop))
     }

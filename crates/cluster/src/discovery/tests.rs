@@ -41,7 +41,7 @@ fn with(mut resource: Resource, status: bool, scale: bool, others: &[&'static st
 }
 
 fn custom(mut resource: Resource) -> Resource {
-    resource.origin = Origin::Custom { uid: "u".to_owned(), conversion: Conversion::None };
+    resource.origin = Origin::Custom { uid: "u".to_owned(), conversion: Conversion::None, generation: 1 };
     resource
 }
 

@@ -51,13 +51,18 @@ impl Query {
             let text = || (!value.is_empty()).then(|| value.to_string());
             match key.as_ref() {
                 "watch" => query.watch = truth(&value),
-                "limit" => query.limit = number(&value)?.and_then(|limit| usize::try_from(limit).ok()).filter(|&limit| limit > 0),
+                "limit" => {
+                    query.limit =
+                        number(&value)?.and_then(|limit| usize::try_from(limit).ok()).filter(|&limit| limit > 0);
+                }
                 "continue" => query.continue_token = text(),
                 "resourceVersion" => query.resource_version = text(),
                 "resourceVersionMatch" => query.resource_version_match = text(),
                 "labelSelector" => query.label_selector = text(),
                 "fieldSelector" => query.field_selector = text(),
-                "timeoutSeconds" => query.timeout_seconds = number(&value)?.and_then(|seconds| u64::try_from(seconds).ok()),
+                "timeoutSeconds" => {
+                    query.timeout_seconds = number(&value)?.and_then(|seconds| u64::try_from(seconds).ok());
+                }
                 "allowWatchBookmarks" => query.bookmarks = truth(&value),
                 "sendInitialEvents" => query.initial_events = Some(truth(&value)),
                 "dryRun" => query.dry_run.push(value.to_string()),

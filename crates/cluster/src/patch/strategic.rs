@@ -85,7 +85,9 @@ fn merge_field(target: &mut Fields, name: String, value: Value, schema: &Schema)
     }
     let field = schema.field(&name).map_or(&*ANYTHING, Arc::as_ref);
     let merged = match (target.remove(&name), value) {
-        (Some(Value::Object(old)), Value::Object(new)) if !field.merge.replace => Some(Value::Object(merge_fields(old, new, field)?)),
+        (Some(Value::Object(old)), Value::Object(new)) if !field.merge.replace => {
+            Some(Value::Object(merge_fields(old, new, field)?))
+        }
         (Some(Value::Array(old)), Value::Array(new)) if deletion => Some(Value::Array(without(old, &new, field)?)),
         (Some(Value::Array(old)), Value::Array(new)) => Some(Value::Array(merge_lists(old, new, field)?)),
         (old, _) if deletion => old,

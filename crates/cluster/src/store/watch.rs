@@ -30,7 +30,13 @@ pub struct Watch {
 }
 
 impl Watch {
-    pub(super) fn new(store: Arc<Store>, shelf: Shelf, namespace: Option<String>, seen: u64, wake: Arc<Notify>) -> Self {
+    pub(super) fn new(
+        store: Arc<Store>,
+        shelf: Shelf,
+        namespace: Option<String>,
+        seen: u64,
+        wake: Arc<Notify>,
+    ) -> Self {
         Self { store, shelf, namespace, seen, wake }
     }
 

@@ -83,7 +83,9 @@ pub(crate) fn written(call: &Call, stored: &Value) {
     while let Some(status) = crd::status(&settled, &taken, &call.api.clock.stamp()) {
         let before = settled.clone();
         settled["status"] = status;
-        let author = Call::on(&call.api, &User::system("kube-apiserver"), call.resource.clone(), "v1", None, key.name.clone()).through("status");
+        let author =
+            Call::on(&call.api, &User::system("kube-apiserver"), call.resource.clone(), "v1", None, key.name.clone())
+                .through("status");
         if let Ok(who) = author.author(false) {
             fields::update(&call.version().schema, Some(&before), &mut settled, &who.writer(&author));
         }
@@ -95,7 +97,11 @@ pub(crate) fn written(call: &Call, stored: &Value) {
         }
     }
     let conditions = settled["status"]["conditions"].as_array();
-    if conditions.into_iter().flatten().any(|condition| condition["type"] == "Established" && condition["status"] == "True") {
+    if conditions
+        .into_iter()
+        .flatten()
+        .any(|condition| condition["type"] == "Established" && condition["status"] == "True")
+    {
         serve(&call.api, &settled);
     }
 }

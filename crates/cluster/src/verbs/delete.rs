@@ -217,7 +217,12 @@ impl Call {
     }
 
     /// Stores the marks; `None` if the object moved meanwhile.
-    async fn mark(&self, stored: &Object, live: &Value, mut marked: Value) -> Result<Option<(Option<Arc<Object>>, Value)>, Status> {
+    async fn mark(
+        &self,
+        stored: &Object,
+        live: &Value,
+        mut marked: Value,
+    ) -> Result<Option<(Option<Arc<Object>>, Value)>, Status> {
         if marked == *live {
             return Ok(Some((None, marked)));
         }
@@ -285,16 +290,19 @@ impl Call {
             return check(options);
         }
         let content = Content::of(Some(&self.content_type))?;
-        let (given, _) = body::decode(bytes, content, "v1", "DeleteOptions").map_err(|status| match words::fault(bytes) {
-            Some(why) if content == Content::Json => {
-                Status::bad_request(format!("couldn't get version/kind; json parse error: {why}"))
-            }
-            _ => status,
-        })?;
+        let (given, _) =
+            body::decode(bytes, content, "v1", "DeleteOptions").map_err(|status| match words::fault(bytes) {
+                Some(why) if content == Content::Json => {
+                    Status::bad_request(format!("couldn't get version/kind; json parse error: {why}"))
+                }
+                _ => status,
+            })?;
         let text = |value: &Value| value.as_str().map(ToOwned::to_owned);
         if let Some(kind) = given["kind"].as_str().filter(|kind| *kind != "DeleteOptions") {
             let version = given["apiVersion"].as_str().unwrap_or_default();
-            let why = format!("no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\"");
+            let why = format!(
+                "no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
+            );
             return Err(Status::bad_request(why));
         }
         let listed: Vec<String> = given["dryRun"].as_array().into_iter().flatten().filter_map(text).collect();

@@ -45,7 +45,8 @@ impl Call {
         let version = given_version.rsplit('/').next().unwrap_or_default();
         let (group, _) = given_version.split_once('/').unwrap_or(("", given_version));
         let table = self.api.registry.table();
-        let known = table.of_kind(group, given_kind).is_some_and(|other| !other.is_custom() && other.served(version).is_some());
+        let known =
+            table.of_kind(group, given_kind).is_some_and(|other| !other.is_custom() && other.served(version).is_some());
         if self.resource.is_custom() && given_version == api_version {
             let fault = Fault::of(What::Invalid, "kind", given_kind.into(), format!("must be {kind}"));
             let name = object["metadata"]["name"].as_str().unwrap_or_default();
@@ -60,7 +61,9 @@ impl Call {
         let why = if known && !self.resource.is_custom() {
             format!("converting (v1.{given_kind}) to (core.{kind}): unknown conversion")
         } else {
-            format!("no kind {given_kind:?} is registered for version {given_version:?} in scheme \"pkg/runtime/scheme.go:111\"")
+            format!(
+                "no kind {given_kind:?} is registered for version {given_version:?} in scheme \"pkg/runtime/scheme.go:111\""
+            )
         };
         Err(Status::bad_request(format!("{given_kind} in version {version:?} cannot be handled as a {kind}: {why}")))
     }

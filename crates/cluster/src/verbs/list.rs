@@ -129,7 +129,10 @@ impl Call {
         let asked = self.query.resource_version.as_deref().map(revision).transpose()?;
         match (asked, exact) {
             (Some(asked), Some("Exact")) => self.api.store.list_at(&shelf, namespace, asked).map_err(|expired| {
-                Status::expired(format!("The resourceVersion for the provided list is too old. ({} < {})", expired.asked, expired.oldest))
+                Status::expired(format!(
+                    "The resourceVersion for the provided list is too old. ({} < {})",
+                    expired.asked, expired.oldest
+                ))
             }),
             (asked, _) => {
                 let snapshot = self.api.store.list(&shelf, namespace);
@@ -228,7 +231,10 @@ fn list_faults(call: &Call) -> Vec<Fault> {
     let matched = query.resource_version_match.as_deref();
     if let Some(matched) = matched {
         if query.resource_version.is_none() && !(query.watch && query.initial_events == Some(true)) {
-            faults.push(Fault::forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided"));
+            faults.push(Fault::forbidden(
+                "resourceVersionMatch",
+                "resourceVersionMatch is forbidden unless resourceVersion is provided",
+            ));
         }
         if !matches!(matched, "Exact" | "NotOlderThan") {
             faults.push(Fault::of(

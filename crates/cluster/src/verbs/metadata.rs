@@ -46,11 +46,8 @@ pub(crate) fn is_deleting(object: &Value) -> bool {
 pub(crate) fn index(call: &Call, stored: &Value) -> Index {
     let boxed = |text: &str| text.to_owned().into_boxed_str();
     let labels = stored["metadata"]["labels"].as_object();
-    let mut labels: Vec<(Box<str>, Box<str>)> = labels
-        .into_iter()
-        .flatten()
-        .filter_map(|(key, value)| Some((boxed(key), boxed(value.as_str()?))))
-        .collect();
+    let mut labels: Vec<(Box<str>, Box<str>)> =
+        labels.into_iter().flatten().filter_map(|(key, value)| Some((boxed(key), boxed(value.as_str()?)))).collect();
     labels.sort();
     // Events rest in the older shape, and are looked for by its fields.
     let table = call.api.registry.table();
@@ -59,7 +56,14 @@ pub(crate) fn index(call: &Call, stored: &Value) -> Index {
     let fields = version.selectable.iter().filter_map(|path| Some((boxed(path), selectable(stored, path)?))).collect();
     let owners = stored["metadata"]["ownerReferences"].as_array();
     let owners = owners.into_iter().flatten().filter_map(|owner| owner["uid"].as_str().map(boxed)).collect();
-    Index { version: boxed(&call.resource.storage), schema: call.resource.generation(), uid: boxed(text(stored, "uid")), labels, fields, owners }
+    Index {
+        version: boxed(&call.resource.storage),
+        schema: call.resource.generation(),
+        uid: boxed(text(stored, "uid")),
+        labels,
+        fields,
+        owners,
+    }
 }
 
 /// The value of a selectable field, in the words of a selector. Switches that are not set are off.

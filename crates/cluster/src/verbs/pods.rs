@@ -270,7 +270,8 @@ impl Call {
         });
         builtin::priority(pod, class).map_err(refuse)?;
         if self.api.behaviour.service_accounts {
-            let account = pod["spec"]["serviceAccountName"].as_str().filter(|name| !name.is_empty()).unwrap_or("default");
+            let account =
+                pod["spec"]["serviceAccountName"].as_str().filter(|name| !name.is_empty()).unwrap_or("default");
             let account = self.one("", "serviceaccounts", self.namespace.as_deref().unwrap_or_default(), account);
             builtin::service_account(pod, account.as_ref(), &self.api.entropy.suffix()).map_err(refuse)?;
         }
@@ -290,8 +291,12 @@ impl Call {
             free.find(|address| !taken(address)).unwrap_or_default()
         };
         service::give_address(service, live, address);
-        let mut ports: Vec<i64> =
-            all.iter().flat_map(|other| other["spec"]["ports"].as_array()).flatten().filter_map(|port| port["nodePort"].as_i64()).collect();
+        let mut ports: Vec<i64> = all
+            .iter()
+            .filter_map(|other| other["spec"]["ports"].as_array())
+            .flatten()
+            .filter_map(|port| port["nodePort"].as_i64())
+            .collect();
         service::give_node_ports(service, live, || {
             let free = (30_000..32_768).find(|port| !ports.contains(port)).unwrap_or_default();
             ports.push(free);

@@ -31,7 +31,9 @@ impl Call {
     /// Whether the text of an object is not what a client is to see.
     pub(crate) fn is_foreign(&self, object: &Object) -> bool {
         match &self.resource.origin {
-            Origin::Custom { generation, .. } => *object.index.version != *self.version || object.index.schema != *generation,
+            Origin::Custom { generation, .. } => {
+                *object.index.version != *self.version || object.index.schema != *generation
+            }
             _ => is_other_event(&self.resource),
         }
     }

@@ -31,7 +31,12 @@ pub(crate) async fn answer(call: &Call, bytes: &[u8]) -> Result<Response<Body>, 
         let given = ["resourceAttributes", "nonResourceAttributes"].map(|field| review["spec"].get(field).is_some());
         if given[0] == given[1] {
             let detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
-            let fault = Fault::of(What::Invalid, "spec.resourceAttributes", review["spec"]["resourceAttributes"].clone(), detail);
+            let fault = Fault::of(
+                What::Invalid,
+                "spec.resourceAttributes",
+                review["spec"]["resourceAttributes"].clone(),
+                detail,
+            );
             let about = crate::status::About { group: &call.resource.group, kind: "", name: "" };
             return Err(Status::invalid(about, &[fault]));
         }

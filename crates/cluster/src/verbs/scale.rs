@@ -20,11 +20,11 @@ pub(crate) async fn answer(call: &Call, method: &Method, body: &[u8]) -> Result<
     match *method {
         Method::GET => {
             let live = call.live().await?;
-            Ok(call.show_scale(200, scale(call, &live)?))
+            Ok(call.show_scale(200, &scale(call, &live)?))
         }
         Method::PUT | Method::PATCH => {
             let changed = change(call, method, body).await?;
-            Ok(call.show_scale(200, changed))
+            Ok(call.show_scale(200, &changed))
         }
         _ => Err(Status::method_not_allowed()),
     }
@@ -37,8 +37,8 @@ impl Call {
         self.value(&stored).await
     }
 
-    fn show_scale(&self, code: u16, scale: Value) -> Response<Body> {
-        crate::http::answer::value(code, &scale, self.form.encoding, &self.warnings())
+    fn show_scale(&self, code: u16, scale: &Value) -> Response<Body> {
+        crate::http::answer::value(code, scale, self.form.encoding, &self.warnings())
     }
 }
 
@@ -59,7 +59,12 @@ pub(crate) fn faults(call: &Call, object: &Value) -> Vec<Fault> {
                 faults.push(Fault::of(What::Invalid, path, value, "should be a non-negative integer"));
             }
             Some(number) if number > i64::from(i32::MAX) => {
-                faults.push(Fault::of(What::Invalid, path, value, format!("should be less than or equal to {}", i32::MAX)));
+                faults.push(Fault::of(
+                    What::Invalid,
+                    path,
+                    value,
+                    format!("should be less than or equal to {}", i32::MAX),
+                ));
             }
             Some(_) => {}
             None => {
@@ -78,7 +83,8 @@ fn reached(object: &Value, path: &str, faults: &mut Vec<Fault>) -> Option<Value>
     for field in path.split('.').filter(|field| !field.is_empty()) {
         if !value.is_object() {
             let (shown, kind) = go_type(value);
-            let detail = format!("{path} accessor error: {shown} is of the type {kind}, expected map[string]interface{{}}");
+            let detail =
+                format!("{path} accessor error: {shown} is of the type {kind}, expected map[string]interface{{}}");
             faults.push(Fault::of(What::Invalid, path, 0.into(), detail));
             return None;
         }
@@ -108,7 +114,9 @@ fn scale(call: &Call, object: &Value) -> Result<Value, Status> {
         return Err(Status::internal(format!("the spec replicas field {path:?} does not exist in {name:?}")));
     };
     let mut seen = json!({"replicas": status.get(object).and_then(Value::as_i64).unwrap_or(0)});
-    if let Some(selector) = selector.and_then(|path| path.get(object).cloned()).filter(|value| value.as_str() != Some("")) {
+    if let Some(selector) =
+        selector.and_then(|path| path.get(object).cloned()).filter(|value| value.as_str() != Some(""))
+    {
         seen["selector"] = selector;
     }
     let mut metadata = json!({});

@@ -109,8 +109,14 @@ impl Call {
         let query = &self.query;
         let mut faults = Vec::new();
         match (query.initial_events, query.resource_version_match.as_deref()) {
-            (None, Some(_)) => faults.push(Fault::forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided")),
-            (Some(_), None) => faults.push(Fault::forbidden("resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")),
+            (None, Some(_)) => faults.push(Fault::forbidden(
+                "resourceVersionMatch",
+                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+            )),
+            (Some(_), None) => faults.push(Fault::forbidden(
+                "resourceVersionMatch",
+                "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+            )),
             (Some(_), Some(matched)) if matched != "NotOlderThan" => {
                 let detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
                 faults.push(Fault::forbidden("resourceVersionMatch", detail));
@@ -123,7 +129,14 @@ impl Call {
     }
 
     fn again(&self) -> Self {
-        let on = Self::on(&self.api, &self.user, self.resource.clone(), &self.version, self.namespace.clone(), self.name.clone());
+        let on = Self::on(
+            &self.api,
+            &self.user,
+            self.resource.clone(),
+            &self.version,
+            self.namespace.clone(),
+            self.name.clone(),
+        );
         Self { query: self.query.clone(), form: self.form, ..on }
     }
 }
@@ -238,7 +251,9 @@ impl Stream {
                 bookmark["metadata"] = metadata;
                 bookmark
             }
-            View::Metadata | View::MetadataList => json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata}),
+            View::Metadata | View::MetadataList => {
+                json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata})
+            }
             View::Table => {
                 let value = json!({"kind": self.call.resource.kind, "apiVersion": self.call.api_version(), "metadata": metadata});
                 self.shown(value)

@@ -143,7 +143,8 @@ impl Call {
     fn name_taken(&self, name: &str) -> Status {
         let mut status = Status::already_exists(self.resource.about(name));
         let key = crate::store::Key { name: name.to_owned(), ..self.key() };
-        let going = self.api.store.get(&self.shelf(), &key).is_some_and(|object| metadata::is_deleting(&object.value("", "")));
+        let going =
+            self.api.store.get(&self.shelf(), &key).is_some_and(|object| metadata::is_deleting(&object.value("", "")));
         if going {
             status.message = format!("object is being deleted: {}", status.message);
         }
@@ -176,7 +177,8 @@ impl Call {
         let yaml = || {
             let value = match serde_json::from_slice(bytes) {
                 Ok(value) => value,
-                Err(_) => yaml::read(bytes, self.strictness == super::intake::Strictness::Strict).map_err(Status::bad_request)?,
+                Err(_) => yaml::read(bytes, self.strictness == super::intake::Strictness::Strict)
+                    .map_err(Status::bad_request)?,
             };
             if value.is_object() {
                 return Ok(value);
@@ -240,7 +242,9 @@ impl Call {
                 let mut config = config.clone();
                 let uid = text(&config, "uid");
                 if !uid.is_empty() {
-                    let why = format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
+                    let why = format!(
+                        "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+                    );
                     return Err(Status::conflict(self.resource.about(&self.name), &why));
                 }
                 metadata::set(&mut config, "resourceVersion", None);
@@ -296,7 +300,10 @@ impl Call {
             _ => self.take_in_patched(&mut new, &ToString::to_string)?,
         }
         if text(&new, "name").is_empty() {
-            let why = format!("the name of the object ({} based on URL) was undeterminable: name must be provided", self.name);
+            let why = format!(
+                "the name of the object ({} based on URL) was undeterminable: name must be provided",
+                self.name
+            );
             return Err(Status::bad_request(why));
         }
         self.same_name(&new)?;
@@ -313,7 +320,8 @@ impl Call {
             fields.entry("apiVersion").or_insert_with(|| api_version.clone().into());
             fields.entry("kind").or_insert_with(|| kind.clone().into());
         }
-        let (given, version) = (object["kind"].as_str().unwrap_or_default(), object["apiVersion"].as_str().unwrap_or_default());
+        let (given, version) =
+            (object["kind"].as_str().unwrap_or_default(), object["apiVersion"].as_str().unwrap_or_default());
         if given == kind && version == api_version {
             return Ok(());
         }
@@ -323,8 +331,9 @@ impl Call {
             return Err(Status::invalid(about, &[fault]));
         }
         if self.resource.is_custom() {
-            let message =
-                format!("the API version in the data ({version}) does not match the expected API version ({api_version})");
+            let message = format!(
+                "the API version in the data ({version}) does not match the expected API version ({api_version})"
+            );
             return Err(Status::bad_request(message));
         }
         let group = version.split_once('/').map_or("", |(group, _)| group);
@@ -337,7 +346,8 @@ impl Call {
     fn proposed_put(&self, object: &Value, live: &Value) -> Result<Value, Status> {
         let mut new = object.clone();
         if text(&new, "resourceVersion").is_empty() {
-            if !builtin::updates_unconditionally(&self.resource.kind, &self.resource.group) || self.resource.is_custom() {
+            if !builtin::updates_unconditionally(&self.resource.kind, &self.resource.group) || self.resource.is_custom()
+            {
                 let detail = "must be specified for an update";
                 let fault = Fault::of(What::Invalid, "metadata.resourceVersion", 0.into(), detail);
                 return Err(Status::invalid(self.resource.about(&self.name), &[fault]));
@@ -431,8 +441,7 @@ impl Call {
 
     /// Namespaces have finalizers of their own in the spec.
     pub(crate) fn has_other_finalizers(&self, object: &Value) -> bool {
-        self.is_namespace()
-            && object["spec"]["finalizers"].as_array().is_some_and(|finalizers| !finalizers.is_empty())
+        self.is_namespace() && object["spec"]["finalizers"].as_array().is_some_and(|finalizers| !finalizers.is_empty())
     }
 
     /// Who writes, for the managed fields.
@@ -447,7 +456,8 @@ impl Call {
             None => fields::manager_of_user_agent(&self.agent),
         };
         let versions = self.resource.versions.iter();
-        let versions = versions.map(|version| (self.resource.api_version(&version.name), version.schema.clone())).collect();
+        let versions =
+            versions.map(|version| (self.resource.api_version(&version.name), version.schema.clone())).collect();
         let empty = (!self.resource.is_custom()).then(|| fields::empty_object(&self.version().schema));
         Ok(Author { manager, api_version: self.api_version(), time: self.api.clock.stamp(), versions, empty })
     }
@@ -540,7 +550,8 @@ impl Call {
                 let nothing = Value::Null;
                 let (new, old) = (object.get("status").unwrap_or(&nothing), live.and_then(|live| live.get("status")));
                 let placed = |mut fault: Fault| {
-                    fault.field = if fault.field.is_empty() { "status".to_owned() } else { format!("status.{}", fault.field) };
+                    fault.field =
+                        if fault.field.is_empty() { "status".to_owned() } else { format!("status.{}", fault.field) };
                     fault
                 };
                 let found = if new.is_null() { Vec::new() } else { validate::validate_status(new, old, status) };
@@ -591,7 +602,9 @@ fn restored(mut status: Status) -> Status {
     if let (Some(at), true) = (status.message.find(SAID), status.message.contains(" of type []")) {
         let rest = status.message.split_off(at);
         status.message.push_str("cannot restore slice from map");
-        if let Some(cause) = status.details.as_mut().and_then(|details| details["causes"][0]["message"].as_str().map(ToOwned::to_owned)) {
+        if let Some(cause) =
+            status.details.as_mut().and_then(|details| details["causes"][0]["message"].as_str().map(ToOwned::to_owned))
+        {
             let cause = cause.replace(&rest, "cannot restore slice from map");
             if let Some(details) = status.details.as_mut() {
                 details["causes"][0]["message"] = cause.into();

@@ -3,13 +3,13 @@
 use std::any::Any;
 use std::time::Duration;
 
+use base64::Engine as _;
 use http::{Request, Response};
 use kube::client::Body;
 use kube::config::AuthInfo;
 use kube::{Client, Config};
 use serde_json::Value;
 use tokio::time::timeout;
-use base64::Engine as _;
 use trellis_cluster::api::Api;
 use trellis_cluster::serve::Server;
 use trellis_testkit::{ControlPlane, Options};

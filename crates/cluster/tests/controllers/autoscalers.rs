@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, condition, node, pod};
 
-const NO_RESOURCE_API: &str =
-    "unable to fetch metrics from resource metrics API: the server could not find the requested resource (get pods.metrics.k8s.io)";
+const NO_RESOURCE_API: &str = "unable to fetch metrics from resource metrics API: the server could not find the requested resource (get pods.metrics.k8s.io)";
 const NO_CUSTOM_API: &str =
     "unable to fetch metrics from custom metrics API: no custom metrics API (custom.metrics.k8s.io) registered";
 
@@ -16,7 +15,9 @@ fn path(name: &str) -> String {
 async fn flock(cluster: &Cluster, name: &str, replicas: Option<i64>, selector: &str) {
     let spec = replicas.map_or_else(|| json!({}), |replicas| json!({"replicas": replicas}));
     let metadata = json!({"name": name, "namespace": "a"});
-    cluster.make(&json!({"apiVersion": "controllers.test/v1", "kind": "Flock", "metadata": metadata, "spec": spec})).await;
+    cluster
+        .make(&json!({"apiVersion": "controllers.test/v1", "kind": "Flock", "metadata": metadata, "spec": spec}))
+        .await;
     let status = format!("/apis/controllers.test/v1/namespaces/a/flocks/{name}/status");
     cluster.patch(&status, &json!({"status": {"replicas": 7, "selector": selector}})).await;
 }
@@ -74,7 +75,9 @@ async fn replicas_are_brought_inside_the_limits_every_fifteen_seconds() {
         flock["spec"]["replicas"].as_i64().unwrap()
     };
     assert_eq!((replicas("high").await, replicas("low").await, replicas("zero").await), (3, 2, 0));
-    let scaled = |size: i64| able("SucceededRescale", &format!("the HPA controller was able to update the target scale to {size}"));
+    let scaled = |size: i64| {
+        able("SucceededRescale", &format!("the HPA controller was able to update the target scale to {size}"))
+    };
     let time = "2026-01-01T00:00:15Z";
     let at = json!({"currentReplicas": 9, "desiredReplicas": 3, "currentMetrics": null, "lastScaleTime": time});
     assert_eq!(status(&cluster, "high").await, (at, vec![scaled(3)]));
@@ -83,6 +86,14 @@ async fn replicas_are_brought_inside_the_limits_every_fifteen_seconds() {
     let disabled = inactive("ScalingDisabled", "scaling is disabled since the replica count of the target is zero");
     let at = json!({"desiredReplicas": 0, "currentMetrics": null});
     assert_eq!(status(&cluster, "zero").await, (at, vec![able("SucceededGetScale", GOT), disabled]));
+
+    let resized = |name: &str, size: i64, limit: &str| {
+        format!(
+            "HorizontalPodAutoscaler {name} SuccessfulRescale New size: {size}; reason: Current number of replicas {limit}"
+        )
+    };
+    let expected = [resized("high", 3, "above Spec.MaxReplicas"), resized("low", 2, "below Spec.MinReplicas")];
+    assert_eq!(cluster.events("a").await, expected);
 
     cluster.pass(15).await;
     let missing = format!(
@@ -95,14 +106,17 @@ async fn replicas_are_brought_inside_the_limits_every_fifteen_seconds() {
     let conditions = vec![able("SucceededGetScale", GOT), inactive("FailedGetResourceMetric", &missing)];
     assert_eq!(status(&cluster, "high").await, (measured, conditions));
     let revision = cluster.api.store().revision();
-    cluster.pass(3_600).await;
+    cluster.pass(1_800).await;
     assert_eq!(cluster.api.store().revision(), revision, "nothing is written while nothing changes");
 
     // The scale belongs to the controller now.
     let flock = cluster.get("/apis/controllers.test/v1/namespaces/a/flocks/high").await.unwrap();
     let managers = flock["metadata"]["managedFields"].as_array().unwrap();
     let scale = managers.iter().find(|entry| entry["subresource"] == "scale").unwrap();
-    assert_eq!((&scale["manager"], &scale["fieldsV1"]), (&json!("kube-controller-manager"), &json!({"f:spec": {"f:replicas": {}}})));
+    assert_eq!(
+        (&scale["manager"], &scale["fieldsV1"]),
+        (&json!("kube-controller-manager"), &json!({"f:spec": {"f:replicas": {}}}))
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -112,7 +126,9 @@ async fn a_target_without_a_scale_is_said_in_words() {
     flock(&cluster, "badsel", Some(2), "a in (").await;
     flock(&cluster, "nosel", Some(2), "").await;
     cluster.make(&json!({"apiVersion": "controllers.test/v1", "kind": "Stone", "metadata": {"name": "stone", "namespace": "a"}})).await;
-    for (name, kind) in [("badsel", "Flock"), ("nosel", "Flock"), ("missing", "Flock"), ("ghost", "Ghost"), ("stone", "Stone")] {
+    for (name, kind) in
+        [("badsel", "Flock"), ("nosel", "Flock"), ("missing", "Flock"), ("ghost", "Ghost"), ("stone", "Stone")]
+    {
         autoscaler(&cluster, name, kind, 1, &Value::Null).await;
     }
     cluster.pass(16).await;
@@ -132,8 +148,10 @@ async fn a_target_without_a_scale_is_said_in_words() {
         let message = format!("the HPA controller was unable to get the target's current scale: {why}");
         assert_eq!(status(&cluster, name).await, (untold.clone(), vec![able("FailedGetScale", &message)]), "{name}");
     }
-    let conditions =
-        vec![able("SucceededGetScale", GOT), inactive("InvalidSelector", "the HPA target's scale is missing a selector")];
+    let conditions = vec![
+        able("SucceededGetScale", GOT),
+        inactive("InvalidSelector", "the HPA target's scale is missing a selector"),
+    ];
     let at = json!({"currentReplicas": 2, "desiredReplicas": 0, "currentMetrics": null});
     assert_eq!(status(&cluster, "nosel").await, (at, conditions));
 }
@@ -142,8 +160,10 @@ async fn a_target_without_a_scale_is_said_in_words() {
 async fn every_kind_of_metric_is_missing_in_its_own_words() {
     let cluster = Cluster::new().await;
     cluster.define_kinds().await;
-    let (share, value) =
-        (json!({"type": "Utilization", "averageUtilization": 50}), json!({"type": "AverageValue", "averageValue": "10"}));
+    let (share, value) = (
+        json!({"type": "Utilization", "averageUtilization": 50}),
+        json!({"type": "AverageValue", "averageValue": "10"}),
+    );
     let service = json!({"apiVersion": "v1", "kind": "Service", "name": "x"});
     let external = "unable to get external metric a/qps/nil: unable to fetch metrics from external metrics API: the server could not \
                     find the requested resource (get qps.external.metrics.k8s.io)";

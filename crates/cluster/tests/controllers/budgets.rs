@@ -13,11 +13,14 @@ async fn budget(cluster: &Cluster, name: &str, app: &str, demand: &Value) {
     let mut spec = json!({"selector": {"matchLabels": {"app": app}}});
     crate::cluster::merge(&mut spec, demand);
     let metadata = json!({"name": name, "namespace": "a"});
-    cluster.make(&json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": spec})).await;
+    cluster
+        .make(&json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": spec}))
+        .await;
 }
 
 async fn labelled(cluster: &Cluster, name: &str, app: &str, owner: Option<Value>, ready: bool) {
-    let metadata = json!({"labels": {"app": app}, "ownerReferences": owner.map(|owner| vec![owner]).unwrap_or_default()});
+    let metadata =
+        json!({"labels": {"app": app}, "ownerReferences": owner.map(|owner| vec![owner]).unwrap_or_default()});
     let pod = pod(name, "n", &json!({"metadata": metadata}));
     if ready {
         cluster.running(&pod).await;
@@ -59,7 +62,8 @@ async fn a_budget_counts_pods_and_what_their_controllers_want() {
     cluster.define_kinds().await;
     cluster.make(&node("n")).await;
     let flock = flock(&cluster, 4).await;
-    let stone = json!({"apiVersion": "controllers.test/v1", "kind": "Stone", "metadata": {"name": "s", "namespace": "a"}});
+    let stone =
+        json!({"apiVersion": "controllers.test/v1", "kind": "Stone", "metadata": {"name": "s", "namespace": "a"}});
     let stone = cluster.make(&stone).await;
     let controlled = |owner: &Value| Some(owned_by(owner, &json!({"controller": true})));
     for (name, ready) in [("m0", true), ("m1", true), ("m2", false)] {

@@ -150,6 +150,17 @@ impl Cluster {
         self.api.store().list(&shelf, Some(namespace)).objects.into_iter().map(|(Key { name, .. }, _)| name).collect()
     }
 
+    /// The events of a namespace: kind and name of what they are about, reason and message.
+    pub async fn events(&self, namespace: &str) -> Vec<String> {
+        let (_, list) = self.ask(Method::GET, &format!("/api/v1/namespaces/{namespace}/events"), &Value::Null).await;
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let shown = |event: &Value| {
+            let about = &event["involvedObject"];
+            [&about["kind"], &about["name"], &event["reason"], &event["message"]].map(text).join(" ")
+        };
+        list["items"].as_array().into_iter().flatten().map(shown).collect()
+    }
+
     /// Makes a pod on a node that runs and is ready.
     pub async fn running(&self, pod: &Value) -> Value {
         let made = self.make(pod).await;

@@ -113,11 +113,10 @@ async fn who_names_an_owner_that_is_not_there_goes_unless_nobody_can_tell() {
     cluster.make(&crate::cluster::namespace("b")).await;
     let base = map(&cluster, "base", &[], &[]).await;
     let machine = cluster.make(&node("machine")).await;
-    let elsewhere = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "elsewhere", "namespace": "b"}});
+    let elsewhere =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "elsewhere", "namespace": "b"}});
     let elsewhere = cluster.make(&elsewhere).await;
-    let reference = |api_version: &str, kind: &str, name: &str, uid: &str| {
-        json!({"apiVersion": api_version, "kind": kind, "name": name, "uid": uid})
-    };
+    let reference = |api_version: &str, kind: &str, name: &str, uid: &str| json!({"apiVersion": api_version, "kind": kind, "name": name, "uid": uid});
     let cases = [
         ("unknown-kind", reference("controllers.test/v1", "Ghost", "g", NEVER), true),
         ("unknown-group", reference("no.such/v1", "Ghost", "g", NEVER), true),
@@ -134,7 +133,9 @@ async fn who_names_an_owner_that_is_not_there_goes_unless_nobody_can_tell() {
     for (name, owner, _) in &cases {
         map(&cluster, name, std::slice::from_ref(owner), &[]).await;
     }
-    for (name, owner) in [("inside", owned_by(&base, &json!({}))), ("nowhere", reference("v1", "ConfigMap", "g", NEVER))] {
+    for (name, owner) in
+        [("inside", owned_by(&base, &json!({}))), ("nowhere", reference("v1", "ConfigMap", "g", NEVER))]
+    {
         cluster
             .make(&json!({
                 "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",

@@ -18,13 +18,18 @@ async fn a_namespace_goes_when_all_that_is_in_it_is_gone() {
     let mut running = pod("running", "", &json!({}));
     running["metadata"]["namespace"] = "b".into();
     cluster.make(&running).await;
-    cluster.make(&json!({"apiVersion": "controllers.test/v1", "kind": "Flock", "metadata": {"name": "f", "namespace": "b"}})).await;
+    cluster
+        .make(
+            &json!({"apiVersion": "controllers.test/v1", "kind": "Flock", "metadata": {"name": "f", "namespace": "b"}}),
+        )
+        .await;
     cluster.delete("/api/v1/namespaces/b", &Value::Null).await;
     cluster.settle().await;
     let left = cluster.get("/api/v1/namespaces/b").await.unwrap();
     assert_eq!(left["status"]["phase"], "Terminating");
     assert_eq!(cluster.api.store().shelves_in("b"), ["configmaps".into()]);
-    let (code, refused) = cluster.ask(Method::POST, "/api/v1/namespaces/b/configmaps", &json!({"metadata": {"name": "new"}})).await;
+    let (code, refused) =
+        cluster.ask(Method::POST, "/api/v1/namespaces/b/configmaps", &json!({"metadata": {"name": "new"}})).await;
     assert_eq!((code, &refused["reason"]), (403, &json!("Forbidden")));
     cluster.patch("/api/v1/namespaces/b/configmaps/held", &json!({"metadata": {"finalizers": null}})).await;
     cluster.until_gone("/api/v1/namespaces/b").await;
@@ -58,13 +63,10 @@ async fn every_namespace_has_its_account() {
     let cluster = Cluster::new().await;
     let path = "/api/v1/namespaces/a/serviceaccounts/default";
     let first = cluster.get(path).await.unwrap();
-    assert_eq!(first["metadata"].as_object().unwrap().keys().collect::<Vec<_>>(), [
-        "creationTimestamp",
-        "name",
-        "namespace",
-        "resourceVersion",
-        "uid"
-    ]);
+    assert_eq!(
+        first["metadata"].as_object().unwrap().keys().collect::<Vec<_>>(),
+        ["creationTimestamp", "name", "namespace", "resourceVersion", "uid"]
+    );
     for namespace in ["default", "kube-system", "kube-node-lease", "kube-public"] {
         assert_eq!(cluster.names("serviceaccounts", namespace), ["default"], "{namespace}");
     }
@@ -89,7 +91,9 @@ async fn events_are_kept_for_an_hour_after_their_last_change() {
     cluster.make(&event("still")).await;
     cluster.make(&event("again")).await;
     cluster.pass(1_800).await;
-    cluster.patch("/api/v1/namespaces/a/events/again", &json!({"count": 2, "lastTimestamp": "2026-01-01T00:30:00Z"})).await;
+    cluster
+        .patch("/api/v1/namespaces/a/events/again", &json!({"count": 2, "lastTimestamp": "2026-01-01T00:30:00Z"}))
+        .await;
     cluster.until_gone("/api/v1/namespaces/a/events/still").await;
     assert_eq!(cluster.seconds(), 3_600);
     assert_eq!(cluster.names("events", "a"), ["again"]);

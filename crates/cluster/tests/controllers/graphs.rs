@@ -27,7 +27,8 @@ fn name(number: usize) -> String {
 fn remaining(model: &Model) -> Model {
     let mut left = Model::new();
     for (&number, owners) in model {
-        let living: Vec<_> = owners.iter().copied().filter(|owner| owner.is_some_and(|owner| left.contains_key(&owner))).collect();
+        let living: Vec<_> =
+            owners.iter().copied().filter(|owner| owner.is_some_and(|owner| left.contains_key(&owner))).collect();
         if owners.is_empty() || !living.is_empty() {
             left.insert(number, living);
         }

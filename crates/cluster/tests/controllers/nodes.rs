@@ -9,9 +9,7 @@ const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/lea
 
 /// The status of a node that is as it should be, or not.
 fn posted(ready: &str, time: &str) -> Value {
-    let condition = |kind: &str, status: &str| {
-        json!({"type": kind, "status": status, "reason": "Kubelet", "message": "m", "lastHeartbeatTime": time, "lastTransitionTime": START})
-    };
+    let condition = |kind: &str, status: &str| json!({"type": kind, "status": status, "reason": "Kubelet", "message": "m", "lastHeartbeatTime": time, "lastTransitionTime": START});
     json!({"status": {"conditions": [condition("MemoryPressure", "False"), condition("Ready", ready)]}})
 }
 
@@ -72,6 +70,9 @@ async fn a_node_that_falls_silent_is_tainted_and_its_pods_are_not_ready() {
     assert_eq!(condition(&found, "DiskPressure"), never);
     assert!(found["spec"]["taints"][1]["timeAdded"].is_string());
     cluster.until("/api/v1/namespaces/a/pods/p", |pod| condition(pod.unwrap(), "Ready")["status"] == "False").await;
+
+    assert_eq!(cluster.events("default").await, ["Node n NodeNotReady Node n status is now: NodeNotReady"]);
+    assert_eq!(cluster.events("a").await, ["Pod p NodeNotReady Node is not ready"]);
 
     // Silence is not said twice; a lease alone brings no news of the conditions.
     let revision = cluster.api.store().revision();

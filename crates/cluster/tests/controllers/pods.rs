@@ -34,6 +34,7 @@ async fn pods_of_nodes_that_do_not_exist_are_deleted_by_force() {
     cluster.settle().await;
     let found = cluster.get(&path("held")).await.unwrap();
     assert_eq!(found["status"]["phase"], "Failed");
+    assert_eq!(found["status"]["observedGeneration"], 1);
     assert_eq!(found["metadata"]["deletionGracePeriodSeconds"], 0);
     let expected = json!({
         "type": "DisruptionTarget", "status": "True", "reason": "DeletionByPodGC", "message": "PodGC: node no longer exists",

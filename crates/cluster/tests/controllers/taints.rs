@@ -38,7 +38,9 @@ async fn cluster() -> Cluster {
 #[tokio::test(start_paused = true)]
 async fn pods_leave_a_tainted_node_when_they_no_longer_tolerate_it() {
     let cluster = cluster().await;
-    for (name, seconds) in [("forever", Some(None)), ("minute", Some(Some(60))), ("hour", Some(Some(3_600))), ("never", None)] {
+    for (name, seconds) in
+        [("forever", Some(None)), ("minute", Some(Some(60))), ("hour", Some(Some(3_600))), ("never", None)]
+    {
         cluster.running(&pod(name, "n", &seconds.map_or_else(|| json!({}), tolerating))).await;
     }
     cluster.running(&pod("elsewhere", "other", &json!({}))).await;
@@ -51,6 +53,8 @@ async fn pods_leave_a_tainted_node_when_they_no_longer_tolerate_it() {
     });
     assert_eq!(condition(&found, "DisruptionTarget"), expected);
     assert_eq!(found["metadata"]["deletionGracePeriodSeconds"], 30);
+    assert_eq!(found["status"].get("observedGeneration"), None);
+    assert_eq!(cluster.events("a").await, ["Pod never TaintManagerEviction Marking for deletion Pod a/never"]);
     cluster.until(&path("minute"), is_going).await;
     assert_eq!(cluster.seconds(), 60);
     cluster.until(&path("hour"), is_going).await;

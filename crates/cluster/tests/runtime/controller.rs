@@ -42,13 +42,23 @@ struct Seen {
     /// How many events were acknowledged, by uid and reason.
     recorded: BTreeMap<(String, String), usize>,
     failures: usize,
+    /// The last failure, for messages.
+    failure: String,
 }
 
 pub fn run(client: Client) -> Controlled {
     let api = Api::<DynamicObject>::namespaced_with(client.clone(), NAMESPACE, &gauges());
     let reporter = Reporter { controller: COMPONENT.to_owned(), instance: Some("one".to_owned()) };
-    let seen = Seen { last: Instant::now(), adopted: BTreeSet::new(), cleaned: BTreeSet::new(), recorded: BTreeMap::new(), failures: 0 };
-    let context = Arc::new(Context { api: api.clone(), recorder: Recorder::new(client, reporter), seen: Mutex::new(seen) });
+    let seen = Seen {
+        last: Instant::now(),
+        adopted: BTreeSet::new(),
+        cleaned: BTreeSet::new(),
+        recorded: BTreeMap::new(),
+        failures: 0,
+        failure: String::new(),
+    };
+    let context =
+        Arc::new(Context { api: api.clone(), recorder: Recorder::new(client, reporter), seen: Mutex::new(seen) });
     let controller = Controller::new_with(api, watcher::Config::default(), gauges());
     let shared = context.clone();
     let task = Running::spawn(async move {
@@ -56,7 +66,11 @@ pub fn run(client: Client) -> Controlled {
         let results = controller.run(reconcile, again, shared.clone());
         results
             .for_each(|result| {
-                shared.seen().failures += usize::from(result.is_err());
+                if let Err(error) = result {
+                    let mut seen = shared.seen();
+                    seen.failures += 1;
+                    seen.failure = format!("{error:?}");
+                }
                 std::future::ready(())
             })
             .await;
@@ -122,6 +136,11 @@ async fn clean_up(object: &DynamicObject, context: &Context) -> Result<Action, k
 }
 
 impl Controlled {
+    /// The last failure.
+    pub fn failure(&self) -> String {
+        self.context.seen().failure.clone()
+    }
+
     /// Waits until the controller has had nothing to do for a while.
     pub async fn idle(&self) {
         eventually("the controller rests", async || self.context.seen().last.elapsed() > Duration::from_mins(1)).await;
@@ -134,12 +153,21 @@ impl Controlled {
         for change in truth.iter().filter(|change| change.deleted) {
             let uid = change.after.index.uid.to_string();
             let held = truth.iter().any(|other| *other.after.index.uid == *uid && has_finalizer(other));
-            assert_eq!(held, seen.cleaned.contains(&uid), "{} {uid} had the finalizer, and was cleaned up", change.key.name);
+            assert_eq!(
+                held,
+                seen.cleaned.contains(&uid),
+                "{} {uid} had the finalizer, and was cleaned up",
+                change.key.name
+            );
             gone += 1;
         }
         let (acknowledged, failures) = (seen.recorded.clone(), seen.failures);
         drop(seen);
-        let events = Api::<Recorded>::namespaced(client.clone(), NAMESPACE).list(&ListParams::default()).await.expect("events").items;
+        let events = Api::<Recorded>::namespaced(client.clone(), NAMESPACE)
+            .list(&ListParams::default())
+            .await
+            .expect("events")
+            .items;
         let mut there: BTreeMap<(String, String), i32> = BTreeMap::new();
         for event in events {
             let uid = event.regarding.and_then(|regarding| regarding.uid).unwrap_or_default();
@@ -148,13 +176,21 @@ impl Controlled {
         }
         for (what, times) in &acknowledged {
             let found = there.get(what).copied().unwrap_or_default();
-            assert!(usize::try_from(found).is_ok_and(|found| found >= 1), "{what:?} was recorded {times} times and stands there {found} times");
+            assert!(
+                usize::try_from(found).is_ok_and(|found| found >= 1),
+                "{what:?} was recorded {times} times and stands there {found} times"
+            );
         }
-        println!("the controller let go of {gone} objects, recorded {} kinds of events, and failed {failures} times", acknowledged.len());
+        println!(
+            "the controller let go of {gone} objects, recorded {} kinds of events, and failed {failures} times",
+            acknowledged.len()
+        );
         assert!(gone > 50 && failures > 50 && acknowledged.len() > 100);
     }
 }
 
 fn has_finalizer(change: &Change) -> bool {
-    truth::after(change)["metadata"]["finalizers"].as_array().is_some_and(|names| names.iter().any(|name| name == FINALIZER))
+    truth::after(change)["metadata"]["finalizers"]
+        .as_array()
+        .is_some_and(|names| names.iter().any(|name| name == FINALIZER))
 }

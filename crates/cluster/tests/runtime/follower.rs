@@ -119,7 +119,11 @@ impl Follower {
                     let change = truth.get(next).unwrap_or_else(|| panic!("{word} {name} at {version} never happened"));
                     let happened = (truth::word(change), change.key.name.as_str(), change.revision);
                     assert_eq!((word, name.as_str(), version), happened, "seen, and happened");
-                    assert_eq!(size, truth::after(change)["spec"]["size"].as_i64().unwrap_or(-1), "{name} at {version}");
+                    assert_eq!(
+                        size,
+                        truth::after(change)["spec"]["size"].as_i64().unwrap_or(-1),
+                        "{name} at {version}"
+                    );
                     next += 1;
                 }
                 Saw::Again => counts[2] += 1,
@@ -131,7 +135,10 @@ impl Follower {
             }
         }
         assert_eq!(next, truth.len(), "changes at the end are missing");
-        println!("the follower saw {} lists, {} changes, {} of them twice, and {} bookmarks", counts[0], counts[1], counts[2], counts[3]);
+        println!(
+            "the follower saw {} lists, {} changes, {} of them twice, and {} bookmarks",
+            counts[0], counts[1], counts[2], counts[3]
+        );
         assert!(counts[0] > 1 && counts[1] > truth.len() / 10 && counts[2] > 0, "{counts:?}");
     }
 }

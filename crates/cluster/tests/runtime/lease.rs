@@ -42,7 +42,8 @@ pub async fn contend(clean: &Client, clients: [Client; 2]) -> Holders {
         lease_duration_seconds: Some(15),
         ..LeaseSpec::default()
     };
-    let lease = Lease { metadata: ObjectMeta { name: Some(NAME.to_owned()), ..ObjectMeta::default() }, spec: Some(spec) };
+    let lease =
+        Lease { metadata: ObjectMeta { name: Some(NAME.to_owned()), ..ObjectMeta::default() }, spec: Some(spec) };
     let leases = Api::<Lease>::namespaced(clean.clone(), NAMESPACE);
     leases.create(&PostParams::default(), &lease).await.expect("a lease");
     let stop = watch::Sender::new(false);
@@ -71,7 +72,12 @@ impl Holders {
 }
 
 /// Takes the lease, holds it for a while, gives it up, and so on; returns how often.
-async fn hold(client: Client, identity: &'static str, leaders: Arc<AtomicUsize>, mut stop: watch::Receiver<bool>) -> usize {
+async fn hold(
+    client: Client,
+    identity: &'static str,
+    leaders: Arc<AtomicUsize>,
+    mut stop: watch::Receiver<bool>,
+) -> usize {
     let mut times = 0;
     while !*stop.borrow() {
         let Ok(manager) = manager(&client, identity).await else {

@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-const NO_RESOURCE_API: &str =
-    "unable to fetch metrics from resource metrics API: the server could not find the requested resource (get pods.metrics.k8s.io)";
+const NO_RESOURCE_API: &str = "unable to fetch metrics from resource metrics API: the server could not find the requested resource (get pods.metrics.k8s.io)";
 const NO_CUSTOM_API: &str =
     "unable to fetch metrics from custom metrics API: no custom metrics API (custom.metrics.k8s.io) registered";
 
@@ -26,7 +25,10 @@ pub(super) fn missing(metric: &Value, namespace: &str) -> (&'static str, String)
             let source = &metric["object"];
             let (name, described) = (text(&source["metric"]["name"]), &source["describedObject"]);
             let (kind, object) = (text(&described["kind"]), text(&described["name"]));
-            ("FailedGetObjectMetric", format!("unable to get metric {name}: {kind} on {namespace} {object}/{NO_CUSTOM_API}"))
+            (
+                "FailedGetObjectMetric",
+                format!("unable to get metric {name}: {kind} on {namespace} {object}/{NO_CUSTOM_API}"),
+            )
         }
         "External" => {
             let source = &metric["external"]["metric"];
@@ -50,5 +52,7 @@ fn selector(selector: &Value) -> String {
     for (key, value) in selector["matchLabels"].as_object().into_iter().flatten() {
         labels.push_str(&format!("{key}: {},", value.as_str().unwrap_or_default()));
     }
-    format!("&LabelSelector{{MatchLabels:map[string]string{{{labels}}},MatchExpressions:[]LabelSelectorRequirement{{}},}}")
+    format!(
+        "&LabelSelector{{MatchLabels:map[string]string{{{labels}}},MatchExpressions:[]LabelSelectorRequirement{{}},}}"
+    )
 }

@@ -24,7 +24,10 @@ impl Selectors {
             return Err(("InvalidSelector", "the HPA target's scale is missing a selector".to_owned()));
         }
         let labels = Labels::parse(selector).map_err(|status| {
-            ("InvalidSelector", format!("couldn't convert selector into a corresponding internal selector object: {status}"))
+            (
+                "InvalidSelector",
+                format!("couldn't convert selector into a corresponding internal selector object: {status}"),
+            )
         })?;
         self.known.insert(key.clone(), labels);
         let counting = self.counting(api, key);

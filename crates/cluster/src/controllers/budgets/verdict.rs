@@ -48,7 +48,8 @@ fn share(value: &Value, of: i64) -> Result<i64, String> {
     }
     let text = value.as_str().unwrap_or_default();
     let percent = text.strip_suffix('%').and_then(|number| number.parse::<i64>().ok());
-    let percent = percent.ok_or_else(|| format!("invalid value for IntOrString: invalid type: string is not a percentage: {text:?}"))?;
+    let percent = percent
+        .ok_or_else(|| format!("invalid value for IntOrString: invalid type: string is not a percentage: {text:?}"))?;
     Ok((percent.saturating_mul(of).saturating_add(99)).div_euclid(100))
 }
 

@@ -22,7 +22,8 @@ pub(super) fn follow(node: &mut Value, now: &str) -> bool {
     let before = node["spec"]["taints"].as_array().cloned().unwrap_or_default();
     let wanted = wanted(node);
     let spoke = objects::condition(node, "Ready").is_some();
-    let is_wanted = |taint: &Value| wanted.iter().any(|(key, effect)| taint["key"] == *key && taint["effect"] == *effect);
+    let is_wanted =
+        |taint: &Value| wanted.iter().any(|(key, effect)| taint["key"] == *key && taint["effect"] == *effect);
     let mut taints = before.clone();
     taints.retain(|taint| is_wanted(taint) || !is_ours(taint, spoke));
     for (key, effect) in &wanted {
@@ -105,20 +106,31 @@ mod tests {
         check(&[], false, &["not-ready:NoSchedule", "own:NoExecute"], &["not-ready:NoSchedule", "own:NoExecute"]);
         check(&[], true, &[], &["unschedulable:NoSchedule"]);
         check(&[], false, &["unschedulable:NoSchedule", "unschedulable:NoExecute"], &["unschedulable:NoExecute"]);
-        check(&[("Ready", "True")], false, &["not-ready:NoSchedule", "unreachable:NoExecute", "own:NoSchedule"], &[
-            "own:NoSchedule",
-        ]);
-        check(&[("Ready", "Unknown")], false, &["own:NoSchedule"], &[
-            "own:NoSchedule",
-            "unreachable:NoSchedule",
-            "unreachable:NoExecute",
-        ]);
-        check(&[("Ready", "False")], false, &["unreachable:NoSchedule", "unreachable:NoExecute"], &[
-            "not-ready:NoSchedule",
-            "not-ready:NoExecute",
-        ]);
+        check(
+            &[("Ready", "True")],
+            false,
+            &["not-ready:NoSchedule", "unreachable:NoExecute", "own:NoSchedule"],
+            &["own:NoSchedule"],
+        );
+        check(
+            &[("Ready", "Unknown")],
+            false,
+            &["own:NoSchedule"],
+            &["own:NoSchedule", "unreachable:NoSchedule", "unreachable:NoExecute"],
+        );
+        check(
+            &[("Ready", "False")],
+            false,
+            &["unreachable:NoSchedule", "unreachable:NoExecute"],
+            &["not-ready:NoSchedule", "not-ready:NoExecute"],
+        );
         let pressed = [("Ready", "True"), ("MemoryPressure", "True"), ("PIDPressure", "Unknown")];
-        check(&pressed, false, &["memory-pressure:NoExecute"], &["memory-pressure:NoExecute", "memory-pressure:NoSchedule"]);
+        check(
+            &pressed,
+            false,
+            &["memory-pressure:NoExecute"],
+            &["memory-pressure:NoExecute", "memory-pressure:NoSchedule"],
+        );
         check(&pressed, false, &["memory-pressure:NoSchedule"], &["memory-pressure:NoSchedule"]);
     }
 }

@@ -20,7 +20,7 @@ fn list(items: Schema) -> Schema {
 /// A list whose members are merged by a key, or as plain values.
 fn merged(key: &str, items: Schema) -> Schema {
     let key = (!key.is_empty()).then(|| key.to_owned());
-    Schema { merge: Merge { merge: true, retain_keys: false, key }, ..list(items) }
+    Schema { merge: Merge { merge: true, key, ..Merge::default() }, ..list(items) }
 }
 
 fn text() -> Schema {
