@@ -314,9 +314,9 @@ impl Call {
             }
             ("DELETE", "", false) => self.delete(&body).await,
             ("GET" | "PUT" | "PATCH", "scale", false) => scale::answer(self, method, &body).await,
-            ("POST", "binding", false) => pods::bind(self, &self.object_of(&body, "Binding")?).await,
-            ("POST", "eviction", false) => pods::evict(self, &self.object_of_any_kind(&body)?).await,
-            ("POST", "token", false) => reviews::token(self, &self.object_of_any_kind(&body)?).await,
+            ("POST", "binding", false) => pods::bind(self, &self.object_of(&body, "", "Binding")?).await,
+            ("POST", "eviction", false) => pods::evict(self, &self.object_of(&body, "policy", "Eviction")?).await,
+            ("POST", "token", false) => reviews::token(self, &self.object_of(&body, "authentication.k8s.io", "TokenRequest")?).await,
             ("PUT" | "PATCH", "", true) if self.resource.is_custom() => {
                 Err(Status::bad_request("name must be provided"))
             }

@@ -13,7 +13,7 @@ use crate::store::{Key, Object};
 use crate::verbs::metadata::is_deleting;
 
 /// What the text of such a pod contains.
-const MARK: &[u8] = b"\"DisruptionTarget\"";
+const MARK: &str = "\"DisruptionTarget\"";
 
 /// The pods that are said to be targets.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl Stale {
     /// Takes in a pod that is new, changed or gone.
     pub(super) fn learn(&mut self, api: &Api, key: &Key, pod: Option<&Object>) {
         // Hardly any pod has the mark, and all pods come along here.
-        let marked = pod.filter(|pod| pod.text.windows(MARK.len()).any(|part| part == MARK));
+        let marked = pod.filter(|pod| std::str::from_utf8(&pod.text).is_ok_and(|text| text.contains(MARK)));
         match marked.and_then(|pod| self.ends(&objects::read(pod))) {
             Some(ends) => self.agenda.at(key.clone(), objects::instant(api.clock, ends)),
             None => drop(self.agenda.cancel(key)),

@@ -89,8 +89,21 @@ pub(crate) fn served() -> Vec<Arc<Resource>> {
 #[track_caller]
 fn check(found: Option<&Value>, expected: &str) {
     let expected: Value = serde_json::from_str(expected).unwrap();
-    let found = found.cloned().unwrap_or_default();
+    let mut found = found.cloned().unwrap_or_default();
+    // Held against a real server in the conformance suite; here it would only be noise.
+    without_hashes(&mut found);
     assert_eq!(found, expected, "\nfound {found}\nnot   {expected}");
+}
+
+fn without_hashes(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.remove("storageVersionHash");
+            fields.values_mut().for_each(without_hashes);
+        }
+        Value::Array(list) => list.iter_mut().for_each(without_hashes),
+        _ => {}
+    }
 }
 
 /// The one whose field of this name has this value.

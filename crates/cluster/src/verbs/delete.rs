@@ -20,6 +20,9 @@ use crate::store::{Object, Refused};
 
 const ATTEMPTS: usize = 50;
 
+/// Namespaces without which a cluster is none.
+const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
+
 /// The finalizer that waits for dependents to go first.
 pub(crate) const FOREGROUND: &str = "foregroundDeletion";
 
@@ -67,7 +70,7 @@ impl Call {
 
     /// DELETE of all objects that are selected.
     pub(crate) async fn delete_collection(&self, bytes: &[u8]) -> Result<Response<Body>, Status> {
-        if self.resource.namespaced && self.namespace.is_none() {
+        if self.resource.namespaced && self.namespace.is_none() || self.is_namespace() {
             return Err(Status::method_not_allowed());
         }
         let options = self.delete_options(bytes)?;
@@ -108,6 +111,9 @@ impl Call {
         for _ in 0..ATTEMPTS {
             let stored = self.api.store.get(&self.shelf(), &self.key()).ok_or_else(|| self.not_found())?;
             let live = self.value(&stored).await?;
+            if self.is_namespace() && IMMORTAL.contains(&self.name.as_str()) {
+                return Err(Status::forbidden(self.resource.about(&self.name), "this namespace may not be deleted"));
+            }
             self.preconditions(options, &live, stored.revision)?;
             admission::mutate(self, Operation::Delete, None, Some(&live)).await?;
             admission::validate(self, Operation::Delete, None, Some(&live)).await?;

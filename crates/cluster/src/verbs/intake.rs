@@ -74,13 +74,26 @@ impl Call {
     }
 
     /// The object in a body of a kind that belongs to a subresource.
-    pub(crate) fn object_of(&self, bytes: &[u8], kind: &str) -> Result<Value, Status> {
+    pub(crate) fn object_of(&self, bytes: &[u8], group: &str, kind: &str) -> Result<Value, Status> {
         let object = self.object_of_any_kind(bytes)?;
-        let (given, version) = (object["kind"].as_str().unwrap_or(kind), object["apiVersion"].as_str().unwrap_or("v1"));
-        if given == kind {
-            return Ok(object);
-        }
-        let why = format!("converting (v1.{given}) to (core.{kind}): unknown conversion");
+        let api_version = object["apiVersion"].as_str().unwrap_or_default();
+        let given = object["kind"].as_str().unwrap_or(kind);
+        let version = api_version.rsplit('/').next().filter(|version| !version.is_empty()).unwrap_or("v1");
+        let why = if given == kind {
+            match builtin::unreadable(kind, group, &object) {
+                Some(why) => why,
+                None => return Ok(object),
+            }
+        } else {
+            let table = self.api.registry.table();
+            let known = table.of_kind(api_version.split_once('/').map_or("", |(group, _)| group), given);
+            match known.filter(|known| !known.is_custom()) {
+                Some(_) => format!("converting (v1.{given}) to (core.{kind}): unknown conversion"),
+                None => format!(
+                    "no kind {given:?} is registered for version {api_version:?} in scheme \"pkg/runtime/scheme.go:111\""
+                ),
+            }
+        };
         Err(Status::bad_request(format!("{given} in version {version:?} cannot be handled as a {kind}: {why}")))
     }
 

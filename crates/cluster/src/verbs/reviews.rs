@@ -79,6 +79,9 @@ pub(crate) async fn token(call: &Call, request: &Value) -> Result<Response<Body>
     let until = now.checked_add(seconds.seconds()).unwrap_or(now);
     let user = User::service_account(text(&account, "namespace"), text(&account, "name"));
     let mut made = request.clone();
+    if !made["spec"].is_object() {
+        made["spec"] = json!({});
+    }
     made["apiVersion"] = "authentication.k8s.io/v1".into();
     made["kind"] = "TokenRequest".into();
     made["spec"]["expirationSeconds"] = seconds.into();

@@ -24,6 +24,9 @@ use crate::table;
 /// How long a watch lasts whose client does not say.
 const DEFAULT_SECONDS: u64 = 1_800;
 
+/// No watch lasts longer than a year.
+const LONGEST_SECONDS: u64 = 31_536_000;
+
 /// How often a client that wants bookmarks gets one.
 const BOOKMARK: Duration = Duration::from_mins(1);
 
@@ -85,7 +88,8 @@ impl Call {
             (VecDeque::new(), if asked == 0 { store.revision() } else { asked })
         };
         let watch = store.watch(&self.shelf(), self.namespace.as_deref(), from);
-        let seconds = self.query.timeout_seconds.filter(|&seconds| seconds > 0).unwrap_or(DEFAULT_SECONDS);
+        let asked = self.query.timeout_seconds.filter(|&seconds| seconds > 0);
+        let seconds = asked.unwrap_or(DEFAULT_SECONDS).min(LONGEST_SECONDS);
         let now = Instant::now();
         let marked = wanted && self.query.bookmarks;
         let stream = Stream {

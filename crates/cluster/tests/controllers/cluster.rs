@@ -134,10 +134,10 @@ impl Cluster {
                 }
             }
         });
-        match found.await {
-            Ok(found) => found,
-            Err(_) => panic!("{path} never became what it should be: {:?}", self.get(path).await),
+        if let Ok(found) = found.await {
+            return found;
         }
+        panic!("{path} never became what it should be: {:?}", self.get(path).await)
     }
 
     pub async fn until_gone(&self, path: &str) {
