@@ -84,8 +84,18 @@ pub struct Faults {
 
 struct Shared {
     state: Mutex<State>,
-    /// Moves when all watches are cut; true while nothing gets through.
-    cut: watch::Sender<(u64, bool)>,
+    line: watch::Sender<Line>,
+}
+
+/// The way to the API.
+#[derive(Debug, Clone, Copy, Default)]
+struct Line {
+    /// How often all watches were cut, with or without the rest.
+    cuts: u64,
+    /// How often everything was cut.
+    losses: u64,
+    /// Whether nothing gets through now.
+    off: bool,
 }
 
 struct State {
@@ -105,7 +115,7 @@ impl Faults {
     /// Faults that this function decides.
     pub fn decided(decide: impl FnMut(&Seen) -> Fault + Send + 'static) -> Self {
         let state = State { requests: 0, writes: 0, decide: Box::new(decide), lists: HashMap::new() };
-        Self { shared: Arc::new(Shared { state: Mutex::new(state), cut: watch::Sender::new((0, false)) }) }
+        Self { shared: Arc::new(Shared { state: Mutex::new(state), line: watch::Sender::default() }) }
     }
 
     /// No faults, until someone cuts the connection.
@@ -120,17 +130,17 @@ impl Faults {
 
     /// Breaks all watches that are open now.
     pub fn cut_watches(&self) {
-        self.shared.cut.send_modify(|(cuts, _)| *cuts += 1);
+        self.shared.line.send_modify(|line| line.cuts += 1);
     }
 
     /// Cuts the clients off altogether: watches break, and no request gets through until [`Faults::reconnect`].
     pub fn disconnect(&self) {
-        self.shared.cut.send_modify(|(cuts, off)| (*cuts, *off) = (*cuts + 1, true));
+        self.shared.line.send_modify(|line| *line = Line { cuts: line.cuts + 1, losses: line.losses + 1, off: true });
     }
 
     /// Lets requests through again.
     pub fn reconnect(&self) {
-        self.shared.cut.send_modify(|(_, off)| *off = false);
+        self.shared.line.send_modify(|line| line.off = false);
     }
 
     /// How many requests, and how many writes among them, there have been.
@@ -214,26 +224,33 @@ async fn suffer<S, B>(mut inner: S, faults: Faults, request: Request<B>) -> Resu
 where
     S: tower::Service<Request<B>, Response = Response<Body>, Error = std::convert::Infallible>,
 {
-    if faults.shared.cut.borrow().1 {
+    // Looked at before the request goes out, so that a cut meanwhile is not missed.
+    let line = *faults.shared.line.borrow();
+    if line.off {
         return Err(Lost);
     }
     let (seen, fault) = faults.decide(&request);
     match &fault {
         Fault::LoseRequest => return Err(Lost),
         Fault::Refuse(status) => return Ok(answer::refusal(status, &[])),
-        Fault::Delay(time) => tokio::time::sleep(*time).await,
+        Fault::Delay(time) => {
+            tokio::time::sleep(*time).await;
+            if faults.shared.line.borrow().losses != line.losses {
+                return Err(Lost);
+            }
+        }
         Fault::ExpireWatch if seen.watch => return Ok(expired()),
         _ => {}
     }
-    // Subscribed before the request goes out, so that a cut meanwhile is not missed.
-    let cut = faults.shared.cut.subscribe();
     let Ok(response) = inner.call(request).await;
     match fault {
         Fault::LoseAnswer => Err(Lost),
         Fault::TimeOut => {
             Ok(answer::refusal(&Status::timeout("the request did not complete within the allotted time"), &[]))
         }
-        fault if seen.watch && response.status().is_success() => Ok(stream::disturbed(response, fault, cut)),
+        fault if seen.watch && response.status().is_success() => {
+            Ok(stream::disturbed(response, fault, faults.shared.line.subscribe(), line.cuts))
+        }
         fault if seen.list && response.status().is_success() => {
             let age = if let Fault::StaleList(age) = fault { age } else { 0 };
             Ok(stale(&faults, &seen, response, age).await)

@@ -4,10 +4,11 @@ use serde_json::{Value, json};
 
 use crate::chores::Chore;
 use crate::status::Status;
-use crate::verbs::Call;
+use crate::store::{Key, Shelf};
 use crate::verbs::delete::{FOREGROUND, ORPHAN, Options};
 use crate::verbs::metadata::{finalizers, is_deleting, set, text};
 use crate::verbs::write::Rewrite;
+use crate::verbs::{Call, shelf};
 
 /// Looks at one object: as someone's dependent, and as an owner that is to go.
 pub(super) async fn look_at(call: &Call) -> Result<(), Status> {
@@ -28,56 +29,116 @@ pub(super) async fn look_at(call: &Call) -> Result<(), Status> {
 /// Sorts the owners of an object, and deletes it if none of them is left.
 async fn keep_or_collect(call: &Call, object: &Value) -> Result<(), Status> {
     let owners = object["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
-    if owners.is_empty() {
-        return Ok(());
-    }
-    let (mut solid, mut going, mut gone) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut solid, mut going, mut gone) = (Vec::new(), Vec::new(), false);
     for owner in owners {
-        match fate(call, &owner).await? {
+        match fate(call, &owner) {
             Fate::Stays => solid.push(owner),
             Fate::Goes => going.push(owner),
-            Fate::Gone => gone.push(owner),
+            Fate::Gone => gone = true,
+            // As long as nobody can tell, nothing is done.
+            Fate::Unknown => return Ok(()),
         }
     }
-    if gone.is_empty() && going.is_empty() {
+    if going.is_empty() && !gone {
         return Ok(());
     }
     if solid.is_empty() {
-        let uid = Some(text(object, "uid").to_owned());
-        // Dependents of a dependent go first as well, if the owner waits for all of them.
-        let waits = !going.is_empty() && !call.api.store.owned_by(text(object, "uid")).is_empty();
-        let propagation = if waits { "Foreground" } else { "Background" };
-        let options = Options { uid, propagation: Some(propagation.to_owned()), ..Options::default() };
-        return done(call.erase(&options).await.map(drop));
-    }
-    if gone.is_empty() && solid.is_empty() {
-        return Ok(());
+        return collect(call, object, &going).await;
     }
     let version = &object["metadata"]["resourceVersion"];
     let patch = json!({"metadata": {"resourceVersion": version, "ownerReferences": solid}});
+    done(call.rewrite(&Rewrite::Merge(patch)).await.map(drop))?;
+    look_at_owners(call, &going);
+    Ok(())
+}
+
+/// Deletes an object that nobody owns any more. Where owners wait for it, its own dependents go first as well.
+async fn collect(call: &Call, object: &Value, going: &[Value]) -> Result<(), Status> {
+    let uid = text(object, "uid").to_owned();
+    let dependents = call.api.store.owned_by(&uid);
+    let waits = !going.is_empty() && !dependents.is_empty();
+    if waits && is_circle(call, &dependents).await? {
+        unblock(call, object).await?;
+        look_at_owners(call, going);
+    }
+    let kept = finalizers(object);
+    let propagation = match kept.iter().find(|finalizer| *finalizer == ORPHAN || *finalizer == FOREGROUND) {
+        _ if waits => "Foreground",
+        Some(kept) if kept == ORPHAN => "Orphan",
+        Some(_) => "Foreground",
+        None => "Background",
+    };
+    let options = Options { uid: Some(uid), propagation: Some(propagation.to_owned()), ..Options::default() };
+    done(call.erase(&options).await.map(drop))
+}
+
+/// Whether a dependent waits for its own dependents already: then it may be waiting for this object.
+async fn is_circle(call: &Call, dependents: &[(Shelf, Key)]) -> Result<bool, Status> {
+    for (shelf, key) in dependents {
+        let Some(dependent) = super::call(&call.api, "generic-garbage-collector", shelf, &key.namespace, &key.name)
+        else {
+            continue;
+        };
+        if dependent.found().await?.is_some_and(|object| waits_for_dependents(&object)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Owners need not wait for this object any more.
+async fn unblock(call: &Call, object: &Value) -> Result<(), Status> {
+    let mut owners = object["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
+    for owner in owners.iter_mut().filter(|owner| owner["blockOwnerDeletion"] == true) {
+        owner["blockOwnerDeletion"] = false.into();
+    }
+    let version = &object["metadata"]["resourceVersion"];
+    let patch = json!({"metadata": {"resourceVersion": version, "ownerReferences": owners}});
     done(call.rewrite(&Rewrite::Merge(patch)).await.map(drop))
+}
+
+/// Owners that wait may have waited for the last time.
+fn look_at_owners(call: &Call, owners: &[Value]) {
+    for uid in owners.iter().filter_map(|owner| owner["uid"].as_str()) {
+        if let Some((shelf, key)) = call.api.store.find_uid(uid) {
+            call.api.chores.note(Chore::Object(shelf, key));
+        }
+    }
 }
 
 enum Fate {
     Stays,
-    /// It is being deleted and waits for this dependent.
+    /// It is being deleted and waits for its dependents.
     Goes,
     Gone,
+    /// There is no such kind, or none that this object could belong to.
+    Unknown,
 }
 
-async fn fate(call: &Call, owner: &Value) -> Result<Fate, Status> {
-    let uid = owner["uid"].as_str().unwrap_or_default();
-    let Some((shelf, key)) = call.api.store.find_uid(uid) else { return Ok(Fate::Gone) };
-    // An owner in another namespace is no owner.
-    if !key.namespace.is_empty() && call.namespace.as_ref() != Some(&key.namespace) {
-        return Ok(Fate::Gone);
-    }
-    let Some(owners) = super::call(&call.api, "generic-garbage-collector", &shelf, &key.namespace, &key.name) else {
-        return Ok(Fate::Stays);
+fn fate(call: &Call, owner: &Value) -> Fate {
+    let text = |field: &str| owner[field].as_str().unwrap_or_default();
+    let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
+    let table = call.api.registry.table();
+    let Some(resource) = table.of_kind(group, text("kind")).filter(|resource| resource.served(version).is_some())
+    else {
+        return Fate::Unknown;
     };
-    let Some(found) = owners.found().await? else { return Ok(Fate::Gone) };
-    let waits = is_deleting(&found) && finalizers(&found).iter().any(|finalizer| finalizer == FOREGROUND);
-    Ok(if waits && owner["blockOwnerDeletion"] == true { Fate::Goes } else { Fate::Stays })
+    // An owner in another namespace is no owner, and what is in none cannot have one that is in some.
+    let namespace = match (resource.namespaced, &call.namespace) {
+        (true, None) => return Fate::Unknown,
+        (true, Some(namespace)) => namespace.clone(),
+        (false, _) => String::new(),
+    };
+    let key = Key { namespace, name: text("name").to_owned() };
+    match call.api.store.get(&shelf(resource), &key).filter(|found| *found.index.uid == *text("uid")) {
+        None => Fate::Gone,
+        Some(found) if waits_for_dependents(&found.value("", "")) => Fate::Goes,
+        Some(_) => Fate::Stays,
+    }
+}
+
+fn waits_for_dependents(object: &Value) -> bool {
+    is_deleting(object) && finalizers(object).iter().any(|finalizer| finalizer == FOREGROUND)
 }
 
 /// An owner that goes after its dependents: they are told to go, and when the last that blocks is gone, so is the finalizer.

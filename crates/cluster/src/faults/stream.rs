@@ -6,7 +6,7 @@ use http::Response;
 use http_body_util::BodyExt;
 use tokio::sync::watch;
 
-use super::Fault;
+use super::{Fault, Line};
 use crate::http::body::{self, Body};
 
 /// A watch under way: the API's events, and what becomes of them.
@@ -15,14 +15,21 @@ struct Disturbed {
     fault: Fault,
     left: Option<usize>,
     again: Option<Bytes>,
-    cut: watch::Receiver<(u64, bool)>,
+    line: watch::Receiver<Line>,
+    /// How often watches had been cut when this one began.
+    cuts: u64,
 }
 
 /// A watch that suffers the fault, and ends when it is cut.
-pub(super) fn disturbed(response: Response<Body>, fault: Fault, cut: watch::Receiver<(u64, bool)>) -> Response<Body> {
+pub(super) fn disturbed(
+    response: Response<Body>,
+    fault: Fault,
+    line: watch::Receiver<Line>,
+    cuts: u64,
+) -> Response<Body> {
     let (head, events) = response.into_parts();
     let left = if let Fault::BreakWatch(events) = fault { Some(events) } else { None };
-    let state = Disturbed { events, fault, left, again: None, cut };
+    let state = Disturbed { events, fault, left, again: None, line, cuts };
     let pieces = stream::unfold(state, |mut state| async { state.next().await.map(|piece| (piece, state)) });
     Response::from_parts(head, body::stream(pieces.boxed()))
 }
@@ -35,19 +42,30 @@ impl Disturbed {
         if self.left == Some(0) {
             return None;
         }
+        let delay = if let Fault::DelayWatch(time) = self.fault { Some(time) } else { None };
+        let piece = async {
+            let piece = self.events.frame().await?.ok()?.into_data().ok()?;
+            if let Some(time) = delay {
+                tokio::time::sleep(time).await;
+            }
+            Some(piece)
+        };
         let piece = tokio::select! {
             biased;
-            _ = self.cut.changed() => return None,
-            frame = self.events.frame() => match frame? {
-                Ok(frame) => frame.into_data().ok()?,
-            },
+            () = cut(&mut self.line, self.cuts) => return None,
+            piece = piece => piece?,
         };
         self.left = self.left.map(|left| left - 1);
-        match self.fault {
-            Fault::DelayWatch(time) => tokio::time::sleep(time).await,
-            Fault::RepeatWatch => self.again = Some(piece.clone()),
-            _ => {}
+        if self.fault == Fault::RepeatWatch {
+            self.again = Some(piece.clone());
         }
         Some(piece)
+    }
+}
+
+/// Waits until watches are cut once more, which cannot happen when nobody is left who could do it.
+async fn cut(line: &mut watch::Receiver<Line>, cuts: u64) {
+    if line.wait_for(|line| line.cuts != cuts).await.is_err() {
+        std::future::pending().await
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use k8s_openapi::api::events::v1::Event as Recorded;
 use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams};
-use kube::runtime::controller::{Action, Controller};
+use kube::runtime::controller::{Action, Config, Controller};
 use kube::runtime::events::{Event, EventType, Recorder, Reporter};
 use kube::runtime::finalizer::{self, finalizer};
 use kube::runtime::watcher;
@@ -16,7 +16,7 @@ use serde_json::json;
 use tokio::time::Instant;
 use trellis_cluster::store::Change;
 
-use crate::{NAMESPACE, Running, eventually, gauges, truth};
+use crate::{NAMESPACE, Running, Steady, eventually, gauges, truth};
 
 pub const FINALIZER: &str = "runtime.example.com/hold";
 const COMPONENT: &str = "runtime.example.com/controller";
@@ -42,8 +42,6 @@ struct Seen {
     /// How many events were acknowledged, by uid and reason.
     recorded: BTreeMap<(String, String), usize>,
     failures: usize,
-    /// The last failure, for messages.
-    failure: String,
 }
 
 pub fn run(client: Client) -> Controlled {
@@ -55,22 +53,20 @@ pub fn run(client: Client) -> Controlled {
         cleaned: BTreeSet::new(),
         recorded: BTreeMap::new(),
         failures: 0,
-        failure: String::new(),
     };
     let context =
         Arc::new(Context { api: api.clone(), recorder: Recorder::new(client, reporter), seen: Mutex::new(seen) });
-    let controller = Controller::new_with(api, watcher::Config::default(), gauges());
+    // One at a time: of several, a controller takes one by chance.
+    let controller = Controller::new_with(api, watcher::Config::default(), gauges())
+        .trigger_backoff(Steady)
+        .with_config(Config::default().concurrency(1));
     let shared = context.clone();
     let task = Running::spawn(async move {
         let again = |_, _: &_, _| Action::requeue(Duration::from_millis(50));
         let results = controller.run(reconcile, again, shared.clone());
         results
             .for_each(|result| {
-                if let Err(error) = result {
-                    let mut seen = shared.seen();
-                    seen.failures += 1;
-                    seen.failure = format!("{error:?}");
-                }
+                shared.seen().failures += usize::from(result.is_err());
                 std::future::ready(())
             })
             .await;
@@ -136,11 +132,6 @@ async fn clean_up(object: &DynamicObject, context: &Context) -> Result<Action, k
 }
 
 impl Controlled {
-    /// The last failure.
-    pub fn failure(&self) -> String {
-        self.context.seen().failure.clone()
-    }
-
     /// Waits until the controller has had nothing to do for a while.
     pub async fn idle(&self) {
         eventually("the controller rests", async || self.context.seen().last.elapsed() > Duration::from_mins(1)).await;

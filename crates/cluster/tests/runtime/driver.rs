@@ -10,11 +10,10 @@ use crate::gauges;
 
 const OBJECTS: usize = 50;
 
-/// Makes, changes and deletes objects, so many times.
-pub async fn change(api: &Api<DynamicObject>, times: usize, seed: u64) {
+/// Makes, changes and deletes objects as long as there is more to do.
+pub async fn change(api: &Api<DynamicObject>, seed: u64, more: impl Fn() -> bool) {
     let mut dice = Dice::new(seed);
-    let mut done = 0;
-    while done < times {
+    while more() {
         let name = format!("gauge-{}", dice.below(OBJECTS));
         let size = dice.below(1_000_000);
         let patch = Patch::Merge(json!({"spec": {"size": size}}));
@@ -23,17 +22,16 @@ pub async fn change(api: &Api<DynamicObject>, times: usize, seed: u64) {
             _ => api.patch(&name, &PatchParams::default(), &patch).await.map(drop),
         };
         match result {
-            Ok(()) => done += 1,
+            Ok(()) => {}
             Err(kube::Error::Api(status)) if status.code == 404 => {
                 let object = DynamicObject::new(&name, &gauges()).data(json!({"spec": {"size": size}}));
                 api.create(&PostParams::default(), &object).await.expect("a new gauge");
-                done += 1;
             }
             Err(error) => panic!("{name}: {error}"),
         }
         // Bursts with pauses between them.
         if dice.below(4) == 0 {
-            tokio::time::sleep(Duration::from_millis(u64::try_from(dice.below(40)).unwrap_or_default())).await;
+            tokio::time::sleep(Duration::from_millis(u64::try_from(dice.below(200)).unwrap_or_default())).await;
         }
     }
 }

@@ -58,7 +58,8 @@ struct Expired;
 
 /// Watches until the watch ends, and returns the last version seen.
 async fn watch(api: &Api<DynamicObject>, mut version: u64, note: &(dyn Fn(Saw) + Sync)) -> Result<u64, Expired> {
-    let parameters = WatchParams::default().timeout(60);
+    // Short, so that there are many watches.
+    let parameters = WatchParams::default().timeout(1);
     let events = match api.watch(&parameters, &version.to_string()).await {
         Ok(events) => events,
         Err(kube::Error::Api(status)) if status.code == 410 => return Err(Expired),

@@ -29,6 +29,11 @@ impl Truth {
         Self { changes, _task: task }
     }
 
+    /// How much has happened so far.
+    pub fn len(&self) -> usize {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
     /// All that happened.
     pub fn stop(self) -> Vec<Arc<Change>> {
         std::mem::take(&mut *self.changes.lock().unwrap_or_else(PoisonError::into_inner))
