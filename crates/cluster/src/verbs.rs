@@ -2,6 +2,7 @@
 
 pub mod definitions;
 pub(crate) mod delete;
+mod fit;
 mod intake;
 mod list;
 pub(crate) mod metadata;
@@ -9,6 +10,7 @@ mod pods;
 mod read;
 mod reviews;
 mod scale;
+pub(crate) mod wanted;
 mod watch;
 pub(crate) mod write;
 
@@ -316,7 +318,9 @@ impl Call {
             ("GET" | "PUT" | "PATCH", "scale", false) => scale::answer(self, method, &body).await,
             ("POST", "binding", false) => pods::bind(self, &self.object_of(&body, "", "Binding")?).await,
             ("POST", "eviction", false) => pods::evict(self, &self.object_of(&body, "policy", "Eviction")?).await,
-            ("POST", "token", false) => reviews::token(self, &self.object_of(&body, "authentication.k8s.io", "TokenRequest")?).await,
+            ("POST", "token", false) => {
+                reviews::token(self, &self.object_of(&body, "authentication.k8s.io", "TokenRequest")?).await
+            }
             ("PUT" | "PATCH", "", true) if self.resource.is_custom() => {
                 Err(Status::bad_request("name must be provided"))
             }

@@ -2,8 +2,8 @@
 //! reflector and a strict follower run behind faults while a client without faults changes objects, until ten thousand changes happened.
 //!
 //! No change may be lost and none may come out of order. `TRELLIS_SEED` chooses other faults, `TRELLIS_LONG` ten times as many changes.
-//! Only the holders of the lease throw dice of their own when a request fails; all else is decided by the seed. Time is the runtime's:
-//! nothing waits for a real clock.
+//! Time is the runtime's own: nothing waits for a real clock. The seed decides everything but when the holders of the lease, who throw
+//! dice of their own, try again.
 
 #[path = "runtime/controller.rs"]
 mod controller;
@@ -38,6 +38,7 @@ use truth::Truth;
 
 const SEED: u64 = 20_260_731;
 const CHANGES: usize = 10_000;
+const LEASE_CHANGES: usize = 200;
 
 /// The group of the kind that everything is about.
 pub const GROUP: &str = "runtime.example.com";
@@ -45,7 +46,7 @@ pub const GROUP: &str = "runtime.example.com";
 pub const NAMESPACE: &str = "default";
 
 /// When everything is quiet, this is more than enough to catch up.
-const PATIENCE: Duration = Duration::from_mins(10);
+const PATIENCE: Duration = Duration::from_hours(2);
 const TICK: Duration = Duration::from_millis(500);
 
 /// Gauges: a size is wanted, and the status says which one was seen.
@@ -79,17 +80,21 @@ async fn furnished(seed: u64) -> api::Api {
     api
 }
 
+/// The seed, and by how much the tests are longer than usual.
+fn wanted() -> (u64, usize) {
+    let seed = std::env::var("TRELLIS_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(SEED);
+    println!("seed {seed}");
+    (seed, if std::env::var_os("TRELLIS_LONG").is_some() { 10 } else { 1 })
+}
+
 #[tokio::test(start_paused = true)]
 async fn nothing_is_lost_and_nothing_out_of_order_behind_faults() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let seed = number("TRELLIS_SEED").unwrap_or(SEED);
-    let changes = CHANGES * if std::env::var_os("TRELLIS_LONG").is_some() { 10 } else { 1 };
-    println!("seed {seed}");
+    let (seed, times) = wanted();
+    let changes = CHANGES * times;
     let api = furnished(seed).await;
     let clean = Client::new(api.service(User::admin()), NAMESPACE);
     let trouble = Trouble::new(seed);
     let truth = Truth::follow(&api, "gauges.runtime.example.com");
-    let leases = Truth::follow(&api, "leases.coordination.k8s.io");
     let gauges = Api::<DynamicObject>::namespaced_with(clean.clone(), NAMESPACE, &gauges());
 
     let controller = controller::run(trouble.client(&api, "controller"));
@@ -98,14 +103,12 @@ async fn nothing_is_lost_and_nothing_out_of_order_behind_faults() {
         reflector(trouble.client(&api, "pages"), watcher::Config::default().page_size(10)),
         reflector(trouble.client(&api, "stream"), watcher::Config::default().streaming_lists()),
     ];
-    let holders = lease::contend(&clean, [trouble.client(&api, "left"), trouble.client(&api, "right")]).await;
     let disturber = trouble.disturb();
 
     driver::change(&gauges, seed, || truth.len() < changes).await;
 
     drop(disturber);
     trouble.end();
-    holders.stop().await;
     let listed = settled(&gauges, &controller).await;
     let version = api.store().revision();
     for (at, (store, _task)) in reflectors.iter().enumerate() {
@@ -117,13 +120,28 @@ async fn nothing_is_lost_and_nothing_out_of_order_behind_faults() {
     let truth = truth.stop();
     follower.check(&truth, version).await;
     controller.check(&clean, &truth).await;
-    lease::check(&leases.stop());
     println!(
         "{} changes of gauges, {} requests of which {} suffered",
         truth.len(),
         trouble.requests(),
         trouble.suffered()
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_holds_the_lease_at_a_time_behind_faults() {
+    let (seed, times) = wanted();
+    let api = furnished(seed).await;
+    let clean = Client::new(api.service(User::admin()), NAMESPACE);
+    let trouble = Trouble::new(seed);
+    let leases = Truth::follow(&api, "leases.coordination.k8s.io");
+    let holders = lease::contend(&clean, [trouble.client(&api, "left"), trouble.client(&api, "right")]).await;
+    let disturber = trouble.disturb();
+    eventually("the lease has changed often", async || leases.len() > LEASE_CHANGES * times).await;
+    drop(disturber);
+    trouble.end();
+    holders.stop().await;
+    lease::check(&leases.stop());
 }
 
 /// Waits the same time after every failure, where the usual backoff throws dice of its own.

@@ -47,6 +47,9 @@ impl Steps {
         self.say(&format!("  trellis kubectl{flag} get nodes -L topology.kubernetes.io/zone,example.com/rack"));
         self.say(&format!("  trellis kubectl{flag} apply --server-side -f examples/rack-and-host.yaml"));
         self.say(&format!("  export KUBECONFIG={}", kubeconfig.display()));
+        self.say(
+            "no operator and no scheduler run here yet: pods get nodes by `spec.nodeName` or by a scheduler of yours",
+        );
         if args.data.is_none() {
             self.say("state is in memory and gone when this stops; keep it with `--data DIR`");
         }

@@ -211,7 +211,8 @@ pub fn canonical(text: &str, milli: bool) -> Result<String, &'static str> {
         return Ok(text.to_owned());
     }
     if milli {
-        quantity.nano = quantity.nano.signum() * (quantity.nano.saturating_abs().saturating_add(999_999) / 1_000_000 * 1_000_000);
+        quantity.nano =
+            quantity.nano.signum() * (quantity.nano.saturating_abs().saturating_add(999_999) / 1_000_000 * 1_000_000);
     }
     Ok(quantity.to_string())
 }

@@ -7,7 +7,7 @@ use crate::status::Status;
 use crate::store::{Key, Shelf};
 use crate::verbs::delete::{FOREGROUND, ORPHAN, Options};
 use crate::verbs::metadata::{finalizers, is_deleting, set, text};
-use crate::verbs::write::Rewrite;
+use crate::verbs::wanted::Rewrite;
 use crate::verbs::{Call, shelf};
 
 /// Looks at one object: as someone's dependent, and as an owner that is to go.

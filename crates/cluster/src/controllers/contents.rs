@@ -11,7 +11,7 @@ use crate::verbs::Call;
 use crate::verbs::definitions::CLEANUP;
 use crate::verbs::delete::Options;
 use crate::verbs::metadata::{is_deleting, text};
-use crate::verbs::write::Rewrite;
+use crate::verbs::wanted::Rewrite;
 
 const NAMESPACES: &str = "namespaces";
 const DEFINITIONS: &str = "customresourcedefinitions.apiextensions.k8s.io";

@@ -23,7 +23,7 @@ use crate::builtin;
 use crate::status::Status;
 use crate::store::{Key, Object, Shelf};
 use crate::verbs::Call;
-use crate::verbs::write::Rewrite;
+use crate::verbs::wanted::Rewrite;
 
 const CONTROLLER: &str = "node-controller";
 

@@ -10,7 +10,7 @@ use crate::status::Status;
 use crate::store::{Key, Object};
 use crate::verbs::Call;
 use crate::verbs::metadata::is_deleting;
-use crate::verbs::write::Rewrite;
+use crate::verbs::wanted::Rewrite;
 
 pub(super) const ACCOUNTS: &str = "serviceaccounts";
 pub(super) const AUTOSCALERS: &str = "horizontalpodautoscalers.autoscaling";

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::Call;
 use super::delete::Options;
 use super::metadata::{self, text};
-use super::write::Rewrite;
+use super::wanted::Rewrite;
 use crate::builtin;
 use crate::http::answer;
 use crate::http::body::Body;

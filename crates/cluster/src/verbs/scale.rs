@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::Call;
 use super::metadata::{self, text};
-use super::write::Rewrite;
+use super::wanted::Rewrite;
 use crate::builtin;
 use crate::fields::{self, Writer, scale as owners};
 use crate::http::body::Body;
