@@ -49,25 +49,24 @@ pub(crate) async fn mutate(
     old: Option<&Value>,
 ) -> Result<(), Status> {
     let hooks = hooks::all(call, KINDS[0].1);
-    let mut again = Vec::new();
-    let mut changed_after = false;
+    // What each webhook that asks to see later changes has seen; with the object of a deletion nothing happens.
+    let mut seen = Vec::new();
     for hook in hooks.iter() {
-        let changed = mutate_once(call, hook, operation, object.as_deref_mut(), old).await?;
-        changed_after |= changed && !again.is_empty();
-        if hook.reinvoked {
-            again.push(hook);
+        let asked = mutate_once(call, hook, operation, object.as_deref_mut(), old).await?;
+        if asked && hook.reinvoked {
+            seen.push((hook, object.as_deref().cloned()));
         }
     }
     // One more round for those who asked to see what others changed after them.
-    if changed_after {
-        for hook in again {
+    for (hook, seen) in seen {
+        if seen.as_ref() != object.as_deref() {
             mutate_once(call, hook, operation, object.as_deref_mut(), old).await?;
         }
     }
     Ok(())
 }
 
-/// Whether the hook changed the object.
+/// Whether the hook was asked, and lived up to it.
 async fn mutate_once(
     call: &Call,
     hook: &Hook,
@@ -78,19 +77,21 @@ async fn mutate_once(
     if !hook.wants(call, operation, object.as_deref(), old)? {
         return Ok(false);
     }
-    let answer = match ask(call, hook, operation, object.as_deref(), old).await {
-        Ok(answer) => answer,
+    let unborn = object.as_deref().filter(|_| operation == Operation::Create).map(review::unborn);
+    let shown = unborn.as_ref().or(object.as_deref());
+    let answered = ask(call, hook, operation, shown, old).await;
+    let (answer, patch) = match answered.and_then(|answer| Ok((review::patch(hook, &answer)?, answer))) {
+        Ok((patch, answer)) => (answer, patch),
         Err(status) => return hook.failed(status).map(|()| false),
     };
     review::judge(call, hook, &answer)?;
-    let (Some(object), Some(patch)) = (object, review::patch(hook, &answer)?) else { return Ok(false) };
+    let (Some(object), Some(patch)) = (object, patch) else { return Ok(true) };
     let patched = crate::patch::json(object, &patch)
         .map_err(|status| Status::internal(format!("admission webhook {:?} sent a bad patch: {status}", hook.name)))?;
-    let changed = patched != *object;
     *object = patched;
     // What a webhook leaves out is defaulted again, and what nobody knows is dropped.
     call.take_in(object, &[])?;
-    Ok(changed)
+    Ok(true)
 }
 
 /// Lets the validating webhooks refuse an object.
@@ -124,13 +125,14 @@ async fn ask(
     }
     let review = review::request(call, operation, object, old);
     let answer = client::post(&call.api.services, &hook.client, &review, hook.timeout).await;
-    let failed = |why: String| {
-        Status::internal(format!("failed calling webhook {:?}: failed to call webhook: {why}", hook.name))
-    };
-    let answer = answer.map_err(failed)?;
-    if answer["response"]["uid"] != review["request"]["uid"] {
-        let why = format!("expected response.uid={}, got {}", review["request"]["uid"], answer["response"]["uid"]);
-        return Err(Status::internal(format!("failed calling webhook {:?}: {why}", hook.name)));
+    let answer = answer.map_err(|why| hook.failure(&format!("failed to call webhook: {why}")))?;
+    let response = &answer["response"];
+    if response.is_null() {
+        return Err(hook.invalid("webhook response was absent"));
+    }
+    let uid = response["uid"].as_str().unwrap_or_default();
+    if review["request"]["uid"] != uid {
+        return Err(hook.invalid(&format!("expected response.uid={}, got {uid:?}", review["request"]["uid"])));
     }
     Ok(answer)
 }

@@ -37,10 +37,8 @@ pub(crate) async fn convert(
     });
     let failed = |why: &dyn std::fmt::Display| {
         let kind = &resource.kind;
-        Status::internal(format!(
-            "conversion webhook for {}, Kind={kind} failed: {why}",
-            objects[0]["apiVersion"].as_str().unwrap_or_default()
-        ))
+        let from = objects[0]["apiVersion"].as_str().unwrap_or_default();
+        Status::other(500, "", format!("conversion webhook for {from}, Kind={kind} failed: {why}"))
     };
     let answer = admission::post(&api.services, &webhook["clientConfig"], &review, TIMEOUT).await;
     let answer = answer.map_err(|why| failed(&why))?;

@@ -167,7 +167,7 @@ fn compare(at: &str, expected: &Value, found: &Value, lines: &mut Vec<String>) {
 async fn convert(server: &Server) -> Vec<Value> {
     let mut said = Vec::new();
     for (plural, path) in
-        [("lengths", "convert/well"), ("widths", "convert/fail"), ("heights", "nobody"), ("depths", "noise")]
+        [("lengths", "convert/well"), ("widths", "convert/fail"), ("heights", "nobody"), ("depths", "list")]
     {
         let kind = plural[..1].to_uppercase() + &plural[1..plural.len() - 1];
         let group = "webhooks.example.com";

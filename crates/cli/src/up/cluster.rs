@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::core::GroupVersionKind;
@@ -43,8 +43,10 @@ impl Simulated {
         let (mut clusters, mut objects) = (Vec::new(), Vec::new());
         for document in documents {
             if document.value["kind"] == "SimulatedCluster" {
-                let cluster = serde_json::from_value(document.value.clone());
-                let cluster = cluster.with_context(|| format!("{}: not a SimulatedCluster", document.place("")))?;
+                let cluster = serde_path_to_error::deserialize(&document.value).map_err(|error| {
+                    let field = error.path().to_string();
+                    anyhow!("{}: {field}: {}", document.place(&field), error.inner())
+                })?;
                 clusters.push((cluster, document));
             } else {
                 objects.push(document.value);

@@ -65,16 +65,47 @@ pub(crate) async fn post(
     review: &Value,
     timeout: Duration,
 ) -> Result<Value, String> {
+    let url = match (config["url"].as_str(), config["service"].as_object()) {
+        (Some(url), _) => url.to_owned(),
+        (None, Some(_)) => service_url(&config["service"]),
+        (None, None) => return Err("neither url nor service is given".to_owned()),
+    };
+    let separator = if url.contains('?') { '&' } else { '?' };
+    let url = format!("{url}{separator}timeout={}s", timeout.as_secs());
     let sent = async {
         let body = Bytes::from(review.to_string());
-        match (config["url"].as_str(), config["service"].as_object()) {
-            (Some(url), _) => by_url(url, config["caBundle"].as_str(), body).await,
-            (None, Some(_)) => in_process(services, &config["service"], body).await,
-            (None, None) => Err("neither url nor service is given".to_owned()),
+        match config["service"].is_object() && config["url"].is_null() {
+            true => in_process(services, &config["service"], &url, body).await,
+            false => by_url(&url, config["caBundle"].as_str(), body).await,
         }
     };
-    let answer = tokio::time::timeout(timeout, sent).await.map_err(|_| "context deadline exceeded".to_owned())??;
-    serde_json::from_slice(&answer).map_err(|error| format!("the answer is not JSON: {error}"))
+    let late = |_| format!("Post {url:?}: context deadline exceeded");
+    let answer = tokio::time::timeout(timeout, sent).await.map_err(late)??;
+    let answer: Value = serde_json::from_slice(&answer).map_err(|error| unread(&error))?;
+    let kind = match &answer {
+        Value::Array(_) => "array",
+        Value::String(_) => "string",
+        Value::Number(_) => "number",
+        Value::Bool(_) => "bool",
+        Value::Null | Value::Object(_) => return Ok(answer),
+    };
+    Err(unread(&format!(
+        "json: cannot unmarshal {kind} into Go value of type struct {{ APIVersion string \
+         \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
+    )))
+}
+
+fn unread(why: &dyn fmt::Display) -> String {
+    format!("couldn't get version/kind; json parse error: {why}")
+}
+
+/// Where a service would listen on a cluster.
+fn service_url(service: &Value) -> String {
+    let text = |field: &str| service[field].as_str().unwrap_or_default();
+    let port = service["port"].as_u64().unwrap_or(443);
+    let path = text("path");
+    let slash = if path.starts_with('/') { "" } else { "/" };
+    format!("https://{}.{}.svc:{port}{slash}{path}", text("name"), text("namespace"))
 }
 
 fn request(uri: &str, host: &str, body: Bytes) -> Result<Request<Bytes>, String> {
@@ -82,14 +113,12 @@ fn request(uri: &str, host: &str, body: Bytes) -> Result<Request<Bytes>, String>
     request.header(header::ACCEPT, "application/json").body(body).map_err(|error| error.to_string())
 }
 
-async fn in_process(services: &Services, service: &Value, body: Bytes) -> Result<Bytes, String> {
+async fn in_process(services: &Services, service: &Value, url: &str, body: Bytes) -> Result<Bytes, String> {
     let text = |field: &str| service[field].as_str().unwrap_or_default();
     let (namespace, name) = (text("namespace"), text("name"));
     let handler = services.find(namespace, name).ok_or_else(|| format!("service {name:?} not found"))?;
     let host = format!("{name}.{namespace}.svc");
-    let path = if text("path").is_empty() { "/" } else { text("path") };
-    let answer = handler(request(&format!("https://{host}{path}"), &host, body)?).await;
-    accept(answer.status(), answer.into_body())
+    accept(handler(request(url, &host, body)?).await)
 }
 
 async fn by_url(url: &str, ca: Option<&str>, body: Bytes) -> Result<Bytes, String> {
@@ -97,10 +126,11 @@ async fn by_url(url: &str, ca: Option<&str>, body: Bytes) -> Result<Bytes, Strin
     let uri: Uri = url.parse().map_err(|error| failed(&error))?;
     let host = uri.host().ok_or_else(|| failed(&"no host"))?.to_owned();
     let connector = TlsConnector::from(Arc::new(tls(ca).map_err(|error| failed(&error))?));
-    let stream = TcpStream::connect((host.trim_matches(['[', ']']), uri.port_u16().unwrap_or(443))).await;
+    let port = uri.port_u16().unwrap_or(443);
+    let stream = TcpStream::connect((host.trim_matches(['[', ']']), port)).await;
+    let stream = stream.map_err(|error| failed(&format!("dial tcp {host}:{port}: connect: {}", unreached(&error))))?;
     let name = ServerName::try_from(host.trim_matches(['[', ']']).to_owned()).map_err(|error| failed(&error))?;
-    let stream =
-        connector.connect(name, stream.map_err(|error| failed(&error))?).await.map_err(|error| failed(&error))?;
+    let stream = connector.connect(name, stream).await.map_err(|error| failed(&untrusted(&error)))?;
     let (mut sender, connection) =
         hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(|error| failed(&error))?;
     let driver = tokio::spawn(connection);
@@ -108,21 +138,51 @@ async fn by_url(url: &str, ca: Option<&str>, body: Bytes) -> Result<Bytes, Strin
     let request = request(path, &host, body)?.map(Full::new);
     let answer = async {
         let answer = sender.send_request(request).await.map_err(|error| failed(&error))?;
-        let status = answer.status();
-        let body = Limited::new(answer.into_body(), LIMIT).collect().await.map_err(|error| failed(&error))?;
-        accept(status, body.to_bytes())
+        let (head, body) = answer.into_parts();
+        let body = Limited::new(body, LIMIT).collect().await.map_err(|error| failed(&error))?;
+        accept(Response::from_parts(head, body.to_bytes()))
     };
     let answer = answer.await;
     driver.abort();
     answer
 }
 
-fn accept(status: http::StatusCode, body: Bytes) -> Result<Bytes, String> {
-    if status.is_success() {
+/// Why nobody could be reached.
+fn unreached(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// Why the one who answers is not trusted.
+fn untrusted(error: &std::io::Error) -> String {
+    use rustls::{CertificateError, Error};
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
+    match inner {
+        Some(Error::InvalidCertificate(CertificateError::UnknownIssuer)) => {
+            "tls: failed to verify certificate: x509: certificate signed by unknown authority".to_owned()
+        }
+        Some(error) => format!("tls: failed to verify certificate: {error}"),
+        None => error.to_string(),
+    }
+}
+
+/// The body of a good answer.
+fn accept(answer: Response<Bytes>) -> Result<Bytes, String> {
+    let (head, body) = answer.into_parts();
+    if head.status.is_success() {
         return Ok(body);
     }
-    let shown = String::from_utf8_lossy(&body[..body.len().min(200)]).into_owned();
-    Err(format!("the server answered {status}: {shown}"))
+    let content = head.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let said =
+        if content.starts_with("text/") { String::from_utf8_lossy(&body).trim().to_owned() } else { String::new() };
+    let said = if said.is_empty() { "unknown".to_owned() } else { said };
+    Err(match head.status.as_u16() {
+        404 => "the server could not find the requested resource".to_owned(),
+        503 => "the server is currently unable to handle the request".to_owned(),
+        _ => format!("an error on the server ({said:?}) has prevented the request from succeeding"),
+    })
 }
 
 /// Trusts the bundle of the configuration and nobody else.

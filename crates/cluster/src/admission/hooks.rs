@@ -29,7 +29,7 @@ pub(crate) struct Hook {
     rules: Vec<Value>,
     namespaces: Option<Labels>,
     objects: Option<Labels>,
-    /// Name and expression, or why it does not compile.
+    /// Each with its text, or why it does not compile.
     conditions: Vec<(String, Result<Condition, String>)>,
 }
 
@@ -70,7 +70,9 @@ impl Hook {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let selector = |value: &Value| Labels::from_object(value).ok().filter(|_| value.is_object());
         let condition = |condition: &Value| {
-            (text(&condition["name"]), Condition::compile(condition["expression"].as_str().unwrap_or_default()))
+            let expression = text(&condition["expression"]);
+            let compiled = Condition::compile(&expression);
+            (expression, compiled)
         };
         Self {
             name: text(&hook["name"]),
@@ -140,20 +142,32 @@ impl Hook {
         let variables =
             [("object", object.unwrap_or(&null)), ("oldObject", old.unwrap_or(&null)), ("request", &request)];
         let mut failed = None;
-        for (name, condition) in &self.conditions {
+        for (text, condition) in &self.conditions {
             match condition.as_ref().map_err(Clone::clone).and_then(|condition| condition.holds(&variables)) {
                 Ok(true) => {}
                 Ok(false) => return Ok(false),
-                Err(why) => failed = Some(format!("{name}: {why}")),
+                Err(why) if failed.is_none() => failed = Some(format!("expression '{text}' resulted in error: {why}")),
+                Err(_) => {}
             }
         }
         match failed {
             None => Ok(true),
             Some(_) if self.ignored_when_failing => Ok(false),
             Some(why) => {
-                Err(Status::internal(format!("failed to evaluate match conditions of webhook {:?}: {why}", self.name)))
+                let name = request["name"].as_str().unwrap_or_default();
+                Err(Status::forbidden(call.resource.about(name), &why))
             }
         }
+    }
+
+    /// The webhook could not be asked.
+    pub(crate) fn failure(&self, why: &str) -> Status {
+        Status::internal(format!("failed calling webhook {:?}: {why}", self.name))
+    }
+
+    /// The webhook's answer is none.
+    pub(crate) fn invalid(&self, why: &str) -> Status {
+        self.failure(&format!("received invalid webhook response: {why}"))
     }
 
     /// What follows when the webhook could not be asked.
@@ -181,7 +195,7 @@ fn rule_holds(rule: &Value, call: &Call, operation: Operation) -> bool {
         list.iter().filter_map(Value::as_str).any(|entry| {
             let (plural, sub) = entry.split_once('/').unwrap_or((entry, ""));
             let plural = plural == "*" || plural == call.resource.plural;
-            plural && (sub == call.subresource || sub == "*" && (!call.subresource.is_empty() || entry == "*/*"))
+            plural && (sub == call.subresource || sub == "*")
         })
     });
     scope && version && resource && listed("operations", operation.word()) && listed("apiGroups", &call.resource.group)

@@ -21,19 +21,22 @@ pub(crate) fn request(call: &Call, operation: Operation, object: Option<&Value>,
 /// What there is to know of a request, without the objects.
 pub(crate) fn attributes(call: &Call, operation: Operation, object: Option<&Value>, old: Option<&Value>) -> Value {
     let resource = &call.resource;
-    let kind = json!({"group": resource.group, "version": call.version, "kind": resource.kind});
-    let plural = json!({"group": resource.group, "version": call.version, "resource": resource.plural});
-    let options = match operation {
-        Operation::Create => "CreateOptions",
-        Operation::Update => "UpdateOptions",
-        Operation::Delete => "DeleteOptions",
+    let own = object.or(old).map(|object| (object["apiVersion"].as_str(), object["kind"].as_str()));
+    // What goes to a subresource may be of another kind.
+    let kind = match own {
+        Some((Some(api_version), Some(kind))) => {
+            let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+            json!({"group": group, "version": version, "kind": kind})
+        }
+        _ => json!({"group": resource.group, "version": call.version, "kind": resource.kind}),
     };
+    let plural = json!({"group": resource.group, "version": call.version, "resource": resource.plural});
     let name = object.or(old).and_then(|object| object["metadata"]["name"].as_str()).unwrap_or(&call.name);
     let mut attributes = json!({
         "kind": kind, "resource": plural, "requestKind": kind, "requestResource": plural,
         "name": name, "operation": operation.word(), "userInfo": call.user.to_json(),
         "dryRun": call.dry_run().unwrap_or(false),
-        "options": {"kind": options, "apiVersion": "meta.k8s.io/v1"},
+        "options": options(call, operation),
     });
     if let Some(namespace) = &call.namespace {
         attributes["namespace"] = namespace.clone().into();
@@ -45,15 +48,54 @@ pub(crate) fn attributes(call: &Call, operation: Operation, object: Option<&Valu
     attributes
 }
 
+/// An object on its way to be made, before it has what only the server gives.
+pub(crate) fn unborn(object: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        metadata.remove("uid");
+        metadata.remove("creationTimestamp");
+    }
+    object
+}
+
+/// The options of a request, as far as they are given.
+fn options(call: &Call, operation: Operation) -> Value {
+    let query = &call.query;
+    let kind = match operation {
+        Operation::Create => "CreateOptions",
+        Operation::Update => "UpdateOptions",
+        Operation::Delete => "DeleteOptions",
+    };
+    let mut options = json!({"kind": kind, "apiVersion": "meta.k8s.io/v1"});
+    if call.dry_run().unwrap_or(false) {
+        options["dryRun"] = json!(["All"]);
+    }
+    let given = match operation {
+        Operation::Delete => [
+            ("gracePeriodSeconds", query.grace_seconds.map(Value::from)),
+            ("propagationPolicy", query.propagation.clone().map(Value::from)),
+        ],
+        _ => [
+            ("fieldManager", query.field_manager.clone().map(Value::from)),
+            ("fieldValidation", query.field_validation.clone().map(Value::from)),
+        ],
+    };
+    for (name, value) in given {
+        if let Some(value) = value {
+            options[name] = value;
+        }
+    }
+    options
+}
+
 /// Passes warnings on, and refuses what the webhook refuses.
 pub(crate) fn judge(call: &Call, hook: &Hook, answer: &Value) -> Result<(), Status> {
     let response = &answer["response"];
-    response["warnings"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .for_each(|warning| call.warn(warning));
+    for warning in response["warnings"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        if !call.warnings().iter().any(|known| known == warning) {
+            call.warn(warning);
+        }
+    }
     if response["allowed"] == true {
         return Ok(());
     }
@@ -93,11 +135,19 @@ fn known_reason(reason: &str) -> &'static str {
 /// The patch in an answer.
 pub(crate) fn patch(hook: &Hook, answer: &Value) -> Result<Option<Value>, Status> {
     let response = &answer["response"];
-    let Some(encoded) = response["patch"].as_str().filter(|patch| !patch.is_empty()) else { return Ok(None) };
-    let bad = |why: &str| Status::internal(format!("failed calling webhook {:?}: {why}", hook.name));
-    if response["patchType"] != "JSONPatch" {
-        return Err(bad("webhook returned response.patch but not response.patchType \"JSONPatch\""));
+    let encoded = response["patch"].as_str().unwrap_or_default();
+    match (encoded.is_empty(), response["patchType"].as_str()) {
+        (true, None) => return Ok(None),
+        (true, Some(_)) => return Err(hook.invalid("webhook returned response.patchType but not response.patch")),
+        (false, None) => return Err(hook.invalid("webhook returned response.patch but not response.patchType")),
+        (false, Some(_)) => {}
     }
-    let bytes = BASE64.decode(encoded).map_err(|error| bad(&error.to_string()))?;
-    serde_json::from_slice(&bytes).map(Some).map_err(|error| bad(&error.to_string()))
+    let undecodable =
+        |why: &dyn std::fmt::Display| hook.failure(&format!("received undecodable patch in webhook response: {why}"));
+    let bytes = BASE64.decode(encoded).map_err(|error| undecodable(&error))?;
+    let patch: Value = serde_json::from_slice(&bytes).map_err(|error| undecodable(&error))?;
+    if response["patchType"] != "JSONPatch" {
+        return Err(hook.failure(&format!("unsupported patch type {}", response["patchType"])));
+    }
+    Ok(Some(patch))
 }

@@ -66,6 +66,6 @@ impl Disturbed {
 /// Waits until watches are cut once more, which cannot happen when nobody is left who could do it.
 async fn cut(line: &mut watch::Receiver<Line>, cuts: u64) {
     if line.wait_for(|line| line.cuts != cuts).await.is_err() {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }

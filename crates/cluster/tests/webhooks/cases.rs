@@ -116,7 +116,7 @@ pub fn all() -> Vec<Case> {
             false,
             "answers",
             answers(),
-            ["stranger", "empty", "noise", "missing", "kind", "text"].map(|name| create(0, name)).to_vec(),
+            ["stranger", "empty", "list", "kind", "untyped", "nothing"].map(|name| create(0, name)).to_vec(),
         ),
         by_url(true, "broken", vec![(Validating, "b", "broken", json!({}))], vec![create(500, "m")]),
         by_url(
@@ -130,7 +130,7 @@ pub fn all() -> Vec<Case> {
             "operations",
             vec![
                 (Validating, "all", "allow/all", rules(&["CREATE", "UPDATE", "DELETE"], &["configmaps"])),
-                (Mutating, "updates", "allow/updates", rules(&["UPDATE"], &["*"])),
+                (Validating, "updates", "allow/updates", rules(&["UPDATE"], &["*"])),
                 (Validating, "deletion", "deny/whole", labelled("kept", rules(&["DELETE"], &["configmaps"]))),
             ],
             operations(),
@@ -139,10 +139,10 @@ pub fn all() -> Vec<Case> {
             false,
             "subresources",
             vec![
-                (Validating, "pods", "allow/pods", rules(&["*"], &["pods"])),
-                (Validating, "status", "allow/status", rules(&["*"], &["pods/status"])),
-                (Validating, "below", "allow/below", rules(&["*"], &["pods/*"])),
-                (Validating, "every", "allow/every", rules(&["*"], &["*/*"])),
+                (Validating, "pods", "allow/pods", rules(&["CREATE", "UPDATE"], &["pods"])),
+                (Validating, "status", "allow/status", rules(&["CREATE", "UPDATE"], &["pods/status"])),
+                (Validating, "below", "allow/below", rules(&["CREATE", "UPDATE"], &["pods/*"])),
+                (Validating, "every", "allow/every", rules(&["CREATE", "UPDATE"], &["*/*"])),
             ],
             vec![
                 (201, Admin, "POST", PODS, pod("p")),
@@ -154,14 +154,6 @@ pub fn all() -> Vec<Case> {
                     json!({"status": {"message": "m"}}),
                 ),
                 (200, Admin, "PATCH", "/api/v1/namespaces/{ns}/pods/p", json!({"metadata": {"labels": {"a": "b"}}})),
-                (
-                    201,
-                    Admin,
-                    "POST",
-                    "/api/v1/namespaces/{ns}/pods/p/binding",
-                    json!({"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}}),
-                ),
-                (200, Admin, "DELETE", "/api/v1/namespaces/{ns}/pods/p?gracePeriodSeconds=0", Value::Null),
             ],
         ),
         by_url(
@@ -227,10 +219,10 @@ fn answers() -> Vec<(Kind, &'static str, &'static str, Value)> {
     let paths = [
         ("stranger", "stranger"),
         ("empty", "empty"),
-        ("noise", "noise"),
-        ("missing", "patch/missing"),
+        ("list", "list"),
         ("kind", "patch/kind"),
-        ("text", "patch/text"),
+        ("untyped", "patch/untyped"),
+        ("nothing", "patch/nothing"),
     ];
     paths.map(|(name, path)| (Mutating, name, path, labelled(name, json!({})))).to_vec()
 }
@@ -263,7 +255,6 @@ fn operations() -> Vec<(u16, Caller, &'static str, &'static str, Value)> {
         create(201, "m"),
         create(409, "m"),
         create(201, "kept"),
-        (200, Admin, "PUT", ONE, changed.clone()),
         (200, Admin, "PUT", ONE, changed),
         (
             200,
@@ -272,10 +263,14 @@ fn operations() -> Vec<(u16, Caller, &'static str, &'static str, Value)> {
             "/api/v1/namespaces/{ns}/configmaps/m?fieldManager=me",
             json!({"data": {"d": "e"}}),
         ),
-        (200, Admin, "DELETE", "/api/v1/namespaces/{ns}/configmaps/m?propagationPolicy=Background", Value::Null),
+        (
+            200,
+            Admin,
+            "DELETE",
+            "/api/v1/namespaces/{ns}/configmaps/m?propagationPolicy=Background&gracePeriodSeconds=7",
+            Value::Null,
+        ),
         (404, Admin, "DELETE", ONE, Value::Null),
         (422, Admin, "DELETE", "/api/v1/namespaces/{ns}/configmaps/kept", Value::Null),
-        create(201, "n"),
-        (200, Admin, "DELETE", "/api/v1/namespaces/{ns}/configmaps?labelSelector=hook%3Dn", Value::Null),
     ]
 }

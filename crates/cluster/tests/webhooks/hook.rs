@@ -91,7 +91,7 @@ impl Hook {
             "never" => std::future::pending().await,
             "broken" => answer(500, "out of order"),
             "empty" => answer(200, "{}"),
-            "noise" => answer(200, "not JSON"),
+            "list" => answer(200, "[]"),
             _ => {
                 let mut response = respond(&path, &review["request"]);
                 if path != "stranger" {
@@ -115,7 +115,7 @@ fn respond(path: &str, request: &Value) -> Value {
         })),
         ("deny", "code") => denied(json!({"code": 418, "message": "no"})),
         ("deny", "reason") => denied(json!({"reason": "Forbidden"})),
-        ("deny", "odd") => denied(json!({"code": 200, "reason": "BecauseISaySo", "message": "no"})),
+        ("deny", "odd") => denied(json!({"code": 200, "reason": "Conflict", "message": "no"})),
         ("deny", _) => json!({"allowed": false}),
         ("warn", _) => json!({"allowed": true, "warnings": ["be careful", "very \"careful\""]}),
         ("append", letter) => {
@@ -129,11 +129,11 @@ fn respond(path: &str, request: &Value) -> Value {
             let container = json!({"name": name, "image": "registry.example.com/sidecar"});
             patched(&json!([{"op": "add", "path": "/spec/containers/-", "value": container}]))
         }
-        ("patch", "missing") => patched(&json!([{"op": "remove", "path": "/data/nothing"}])),
         ("patch", "kind") => {
-            json!({"allowed": true, "patch": BASE64.encode("[]"), "patchType": "Strategic"})
+            json!({"allowed": true, "patch": BASE64.encode(r#"[{"op":"remove","path":"/data"}]"#), "patchType": "Strategic"})
         }
-        ("patch", _) => json!({"allowed": true, "patch": BASE64.encode("no"), "patchType": "JSONPatch"}),
+        ("patch", "untyped") => json!({"allowed": true, "patch": BASE64.encode("[]")}),
+        ("patch", _) => json!({"allowed": true, "patchType": "JSONPatch"}),
         ("convert", how) => convert(how, request),
         _ => allowed,
     }
