@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Node};
-use kube::api::PostParams;
+use kube::api::{ListParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::runtime::{wait::await_condition, wait::conditions};
 use kube::{Api, Client, Config};
@@ -53,20 +53,20 @@ fn trellis(args: &[&str]) -> Command {
 impl Running {
     /// Starts it and reads what it says until it is ready.
     fn start(args: &[&str]) -> Self {
-        let mut child = trellis(args).stderr(Stdio::piped()).spawn().expect("the binary runs");
-        let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
-        let mut said = Vec::new();
+        let child = trellis(args).stderr(Stdio::piped()).spawn().expect("the binary runs");
+        let mut running = Self { child, said: Vec::new() };
+        let mut lines = BufReader::new(running.child.stderr.take().expect("a pipe")).lines();
         for line in lines.by_ref() {
             let line = line.expect("text");
             let ready = line.starts_with("ready");
-            said.push(line);
+            running.said.push(line);
             if ready {
                 // Whoever does not listen any longer must not stop the other from talking.
                 std::thread::spawn(move || lines.for_each(drop));
-                return Self { child, said };
+                return running;
             }
         }
-        panic!("it ended before it was ready: {said:#?}");
+        panic!("it ended before it was ready: {:#?}", running.said);
     }
 
     fn signal(&self, signal: &str) {
@@ -135,7 +135,7 @@ async fn up_runs_a_cluster_until_it_is_interrupted() {
     let pods: Api<k8s_openapi::api::core::v1::Pod> = Api::default_namespaced(client(&kubeconfig).await);
     pods.create(&PostParams::default(), &serde_json::from_value(pod).unwrap()).await.unwrap();
     let running = await_condition(pods, "p", conditions::is_pod_running());
-    tokio::time::timeout(Duration::from_secs(60), running).await.expect("the pod runs").unwrap();
+    tokio::time::timeout(Duration::from_mins(1), running).await.expect("the pod runs").unwrap();
     let logs = run_kubectl(&kubeconfig, &["logs", "p"]).await;
     let said = String::from_utf8_lossy(&logs.stderr).into_owned();
     assert!(!logs.status.success() && said.contains("simulated and run no containers"), "{said}");
@@ -186,7 +186,7 @@ async fn what_was_acknowledged_survives_kill_9() {
         let up = Running::start(&args);
         let client = client(&kubeconfig).await;
         let found: Api<ConfigMap> = Api::default_namespaced(client.clone());
-        let list = found.list(&Default::default()).await.unwrap();
+        let list = found.list(&ListParams::default()).await.unwrap();
         let now: u64 = list.metadata.resource_version.as_deref().unwrap().parse().unwrap();
         assert!(now >= revision, "revisions never fall back: {now} after {revision}");
         revision = now;

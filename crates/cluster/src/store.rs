@@ -87,6 +87,8 @@ struct Inner {
     owned: HashMap<Box<str>, HashSet<(Shelf, Key)>>,
     journal: Option<Journal>,
     history: Option<usize>,
+    /// Nothing is known of changes up to here: the store began, or was compacted, at this revision.
+    start: u64,
 }
 
 /// The contents of one shelf.
@@ -124,6 +126,7 @@ impl Store {
         }
         let revision = inner.revision;
         inner.shelves.values_mut().for_each(|rack| rack.floor = revision);
+        inner.start = revision;
         inner.journal = Some(journal);
         drop(inner);
         store
@@ -251,6 +254,7 @@ impl Store {
     pub fn compact(&self) {
         let mut inner = self.lock();
         let revision = inner.revision;
+        inner.start = revision;
         for rack in inner.shelves.values_mut() {
             rack.changes.clear();
             rack.floor = revision;
@@ -261,8 +265,8 @@ impl Store {
     pub fn watch(self: &Arc<Self>, shelf: &Shelf, namespace: Option<&str>, after: u64) -> Watch {
         let wake = Arc::new(Notify::new());
         let mut inner = self.lock();
-        let revision = inner.revision;
-        let rack = inner.shelves.entry(shelf.clone()).or_insert_with(|| Rack::new(revision));
+        let start = inner.start;
+        let rack = inner.shelves.entry(shelf.clone()).or_insert_with(|| Rack::new(start));
         rack.waiting.retain(|(_, waiting)| waiting.strong_count() > 0);
         rack.waiting.push((namespace.map(ToOwned::to_owned), Arc::downgrade(&wake)));
         drop(inner);
@@ -309,8 +313,8 @@ impl Inner {
             self.put(shelf, &key, object.clone());
         }
         let change = Arc::new(Change { revision, key, before, after: object.clone(), deleted });
-        let history = self.history.unwrap_or(HISTORY);
-        self.shelves.entry(shelf.clone()).or_insert_with(|| Rack::new(revision - 1)).record(change, history);
+        let (history, start) = (self.history.unwrap_or(HISTORY), self.start);
+        self.shelves.entry(shelf.clone()).or_insert_with(|| Rack::new(start)).record(change, history);
         if self.journal.as_ref().is_some_and(Journal::is_untidy)
             && let Err(error) = self.tidy()
         {
@@ -327,8 +331,8 @@ impl Inner {
             self.owned.entry(owner.clone()).or_default().insert(place.clone());
         }
         self.living.insert(object.index.uid.clone(), place);
-        let floor = self.revision.saturating_sub(1);
-        let rack = self.shelves.entry(shelf.clone()).or_insert_with(|| Rack::new(floor));
+        let start = self.start;
+        let rack = self.shelves.entry(shelf.clone()).or_insert_with(|| Rack::new(start));
         rack.objects.insert(key.clone(), object);
     }
 

@@ -2,8 +2,8 @@
 //! reflector and a strict follower run behind faults while a client without faults changes objects, until ten thousand changes happened.
 //!
 //! No change may be lost and none may come out of order. `TRELLIS_SEED` chooses other faults, `TRELLIS_LONG` ten times as many changes.
-//! Time is the runtime's own: nothing waits for a real clock. The seed decides everything but when the holders of the lease, who throw
-//! dice of their own, try again.
+//! Time is the runtime's own: nothing waits for a real clock. The seed decides the changes and what each client's requests suffer; by
+//! chance remains which of several waiting objects kube-rs' controller takes first, and when a holder of the lease tries again.
 
 #[path = "runtime/controller.rs"]
 mod controller;
@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use kube::api::{Api, ApiResource, DynamicObject, ListParams};
+use kube::api::{Api, ApiResource, DynamicObject, ListParams, PostParams, WatchEvent, WatchParams};
 use kube::runtime::reflector::{self, Store};
 use kube::runtime::utils::Backoff;
 use kube::runtime::{WatchStreamExt as _, watcher};
@@ -31,6 +31,7 @@ use serde_json::json;
 use trellis_cluster::api::{self, Options};
 use trellis_cluster::clock::Clock;
 use trellis_cluster::entropy::Entropy;
+use trellis_cluster::faults::{Fault, Faults};
 use trellis_cluster::user::User;
 
 use trouble::Trouble;
@@ -144,6 +145,36 @@ async fn one_holds_the_lease_at_a_time_behind_faults() {
     lease::check(&leases.stop());
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_delayed_request_is_lost_with_its_connection() {
+    let api = furnished(SEED).await;
+    let faults = Faults::decided(|_| Fault::Delay(TICK * 2));
+    let client = Client::new(faults.around(api.service(User::admin())), NAMESPACE);
+    let gauges = Api::<DynamicObject>::namespaced_with(client, NAMESPACE, &gauges());
+    let list = tokio::spawn(async move { gauges.list(&ListParams::default()).await });
+    tokio::time::sleep(TICK).await;
+    faults.disconnect();
+    faults.reconnect();
+    assert!(list.await.expect("a task").is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_outlives_those_who_could_cut_it() {
+    let api = furnished(SEED).await;
+    let clean = Client::new(api.service(User::admin()), NAMESPACE);
+    let faults = Faults::none();
+    let client = Client::new(faults.around(api.service(User::admin())), NAMESPACE);
+    let watched = Api::<DynamicObject>::namespaced_with(client, NAMESPACE, &gauges());
+    let mut events = Box::pin(watched.watch(&WatchParams::default().disable_bookmarks(), "0").await.expect("a watch"));
+    drop((watched, faults));
+    tokio::time::sleep(TICK).await;
+    let gauges = Api::<DynamicObject>::namespaced_with(clean, NAMESPACE, &gauges());
+    let gauge = DynamicObject::new("one", &self::gauges());
+    gauges.create(&PostParams::default(), &gauge).await.expect("a gauge");
+    let event = events.next().await;
+    assert!(matches!(&event, Some(Ok(WatchEvent::Added(seen))) if seen.name_any() == "one"), "{event:?}");
+}
+
 /// Waits the same time after every failure, where the usual backoff throws dice of its own.
 pub struct Steady;
 
@@ -176,7 +207,7 @@ impl Drop for Running {
 }
 
 /// Waits until it is so; the runtime's time passes at once when nobody has anything to do.
-pub async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let waiting = async {
         while !holds().await {
             tokio::time::sleep(TICK).await;

@@ -144,10 +144,9 @@ impl Hook {
         let mut failed = None;
         for (text, condition) in &self.conditions {
             match condition.as_ref().map_err(Clone::clone).and_then(|condition| condition.holds(&variables)) {
-                Ok(true) => {}
                 Ok(false) => return Ok(false),
                 Err(why) if failed.is_none() => failed = Some(format!("expression '{text}' resulted in error: {why}")),
-                Err(_) => {}
+                Ok(true) | Err(_) => {}
             }
         }
         match failed {

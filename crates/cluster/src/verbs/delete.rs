@@ -79,14 +79,10 @@ impl Call {
         let mut items = Vec::new();
         for (key, object) in snapshot.objects.iter().filter(|(key, object)| selection.holds(key, object)) {
             let mut item = self.value(object).await?;
-            let one = Self::on(
-                &self.api,
-                &self.user,
-                self.resource.clone(),
-                &self.version,
-                self.namespace.clone(),
-                key.name.clone(),
-            );
+            let on = |name| {
+                Self::on(&self.api, &self.user, self.resource.clone(), &self.version, self.namespace.clone(), name)
+            };
+            let one = Self { query: self.query.clone(), options: self.options, ..on(key.name.clone()) };
             match one.erase(&options).await {
                 Ok(Deleted::Gone(_) | Deleted::Marked(_)) => {
                     if let (false, Some(item)) = (self.resource.is_custom(), item.as_object_mut()) {

@@ -13,7 +13,7 @@ fn pointers(value: &Value, at: &str, found: &mut Vec<String>) {
             pointers(value, &format!("{at}/{}", key.replace('~', "~0").replace('/', "~1")), found);
         }),
         Value::Array(items) => {
-            items.iter().enumerate().for_each(|(index, value)| pointers(value, &format!("{at}/{index}"), found))
+            items.iter().enumerate().for_each(|(index, value)| pointers(value, &format!("{at}/{index}"), found));
         }
         _ => {}
     }

@@ -219,10 +219,10 @@ fn delete(objects: &Objects, dice: &mut Dice) -> Described {
     let start = object(objects, dice);
     let mut path = objects.collection(start);
     // Rarely all of a kind, or soon nothing is left.
-    if !once_in(5, dice) {
-        path = format!("{path}/{}", name(start));
-    } else {
+    if once_in(5, dice) {
         path += "?labelSelector=app%3Da";
+    } else {
+        path = format!("{path}/{}", name(start));
     }
     let body = bodies::delete_options(dice);
     Described::plain("DELETE", &path, body.as_ref())
@@ -381,7 +381,7 @@ fn spoiled_path(target: &str, dice: &mut Dice) -> String {
         0 => drop(segments.remove(at)),
         1 => segments.insert(at, one(&SEGMENTS, dice).to_owned()),
         2 => segments.push("x".repeat(dice.below(300))),
-        _ => segments[at] = one(&SEGMENTS, dice).to_owned(),
+        _ => one(&SEGMENTS, dice).clone_into(&mut segments[at]),
     }
     let path = segments.join("/");
     let path = if path.starts_with('/') { path } else { format!("/{path}") };

@@ -56,7 +56,7 @@ pub fn run(client: Client) -> Controlled {
     };
     let context =
         Arc::new(Context { api: api.clone(), recorder: Recorder::new(client, reporter), seen: Mutex::new(seen) });
-    // One at a time: of several, a controller takes one by chance.
+    // One at a time: the fewer orders there are, the more a seed says.
     let controller = Controller::new_with(api, watcher::Config::default(), gauges())
         .trigger_backoff(Steady)
         .with_config(Config::default().concurrency(1));
@@ -139,21 +139,17 @@ impl Controlled {
 
     /// Whoever had the finalizer was cleaned up before it went; events that were acknowledged are there.
     pub async fn check(&self, client: &Client, truth: &[Arc<Change>]) {
-        let seen = self.context.seen();
+        let (acknowledged, failures, cleaned) = {
+            let seen = self.context.seen();
+            (seen.recorded.clone(), seen.failures, seen.cleaned.clone())
+        };
         let mut gone = 0;
         for change in truth.iter().filter(|change| change.deleted) {
             let uid = change.after.index.uid.to_string();
             let held = truth.iter().any(|other| *other.after.index.uid == *uid && has_finalizer(other));
-            assert_eq!(
-                held,
-                seen.cleaned.contains(&uid),
-                "{} {uid} had the finalizer, and was cleaned up",
-                change.key.name
-            );
+            assert_eq!(held, cleaned.contains(&uid), "{} {uid} had the finalizer, and was cleaned up", change.key.name);
             gone += 1;
         }
-        let (acknowledged, failures) = (seen.recorded.clone(), seen.failures);
-        drop(seen);
         let events = Api::<Recorded>::namespaced(client.clone(), NAMESPACE)
             .list(&ListParams::default())
             .await

@@ -16,9 +16,9 @@ use Kind::{Mutating, Validating};
 pub struct Case {
     pub name: &'static str,
     /// Name, path, and what differs from [`usual`].
-    pub hooks: Vec<(Kind, &'static str, &'static str, Value)>,
+    pub hooks: Hooks,
     /// The code, who asks, the verb, the path and the body.
-    pub steps: Vec<(u16, Caller, &'static str, &'static str, Value)>,
+    pub steps: Steps,
     /// Whether it needs a webhook that is called by URL.
     pub by_url: bool,
 }
@@ -41,9 +41,9 @@ fn rules(operations: &[&str], resources: &[&str]) -> Value {
 }
 
 /// Concerned with objects that carry this label.
-fn labelled(label: &str, other: Value) -> Value {
+fn labelled(label: &str, other: &Value) -> Value {
     let mut hook = json!({"objectSelector": {"matchLabels": {"hook": label}}});
-    json_patch::merge(&mut hook, &other);
+    json_patch::merge(&mut hook, other);
     hook
 }
 
@@ -60,10 +60,22 @@ fn create(code: u16, name: &str) -> (u16, Caller, &'static str, &'static str, Va
     (code, Admin, "POST", MAPS, map(name))
 }
 
+type Hooks = Vec<(Kind, &'static str, &'static str, Value)>;
+type Steps = Vec<(u16, Caller, &'static str, &'static str, Value)>;
+
+fn case(by_url: bool, name: &'static str, hooks: Hooks, steps: Steps) -> Case {
+    Case { name, hooks, steps, by_url }
+}
+
+/// All cases.
 pub fn all() -> Vec<Case> {
-    let by_url = |by_url, name, hooks, steps| Case { name, hooks, steps, by_url };
+    judgements().into_iter().chain(matches()).chain(objects()).collect()
+}
+
+/// What webhooks say, and what follows.
+fn judgements() -> Vec<Case> {
     vec![
-        by_url(
+        case(
             false,
             "order",
             vec![
@@ -73,7 +85,7 @@ pub fn all() -> Vec<Case> {
             ],
             vec![create(201, "m"), (200, Admin, "GET", "/api/v1/namespaces/{ns}/configmaps/m", Value::Null)],
         ),
-        by_url(
+        case(
             false,
             "settled",
             vec![
@@ -82,29 +94,29 @@ pub fn all() -> Vec<Case> {
             ],
             vec![create(201, "m")],
         ),
-        by_url(
+        case(
             false,
             "denials",
             denials(),
             ["whole", "code", "reason", "odd", "bare"].map(|name| create(0, name)).to_vec(),
         ),
-        by_url(
+        case(
             false,
             "selected",
-            vec![(Validating, "deny", "deny/whole", labelled("x", json!({})))],
+            vec![(Validating, "deny", "deny/whole", labelled("x", &json!({})))],
             vec![
                 create(422, "x"),
                 create(201, "y"),
                 (422, Admin, "POST", MAPS, json!({"metadata": {"name": "z", "labels": {"hook": "x"}}})),
             ],
         ),
-        by_url(
+        case(
             false,
             "warnings",
             vec![(Validating, "w", "warn", json!({})), (Mutating, "w", "warn", json!({}))],
             vec![create(201, "m")],
         ),
-        by_url(
+        case(
             true,
             "failures",
             failures(),
@@ -112,30 +124,36 @@ pub fn all() -> Vec<Case> {
                 .map(|name| create(0, name))
                 .to_vec(),
         ),
-        by_url(
+        case(
             false,
             "answers",
             answers(),
             ["stranger", "empty", "list", "kind", "untyped", "nothing"].map(|name| create(0, name)).to_vec(),
         ),
-        by_url(true, "broken", vec![(Validating, "b", "broken", json!({}))], vec![create(500, "m")]),
-        by_url(
+        case(true, "broken", vec![(Validating, "b", "broken", json!({}))], vec![create(500, "m")]),
+    ]
+}
+
+/// Who is asked.
+fn matches() -> Vec<Case> {
+    vec![
+        case(
             false,
             "conditions",
             conditions(),
             ["true", "false", "error", "error-matters-not"].map(|name| create(0, name)).to_vec(),
         ),
-        by_url(
+        case(
             false,
             "operations",
             vec![
                 (Validating, "all", "allow/all", rules(&["CREATE", "UPDATE", "DELETE"], &["configmaps"])),
                 (Validating, "updates", "allow/updates", rules(&["UPDATE"], &["*"])),
-                (Validating, "deletion", "deny/whole", labelled("kept", rules(&["DELETE"], &["configmaps"]))),
+                (Validating, "deletion", "deny/whole", labelled("kept", &rules(&["DELETE"], &["configmaps"]))),
             ],
             operations(),
         ),
-        by_url(
+        case(
             false,
             "subresources",
             vec![
@@ -156,7 +174,13 @@ pub fn all() -> Vec<Case> {
                 (200, Admin, "PATCH", "/api/v1/namespaces/{ns}/pods/p", json!({"metadata": {"labels": {"a": "b"}}})),
             ],
         ),
-        by_url(
+    ]
+}
+
+/// What becomes of the objects.
+fn objects() -> Vec<Case> {
+    vec![
+        case(
             false,
             "defaults",
             vec![(Mutating, "sidecar", "container/sidecar", rules(&["CREATE"], &["pods"]))],
@@ -165,13 +189,13 @@ pub fn all() -> Vec<Case> {
                 (201, Admin, "POST", "/api/v1/namespaces/{ns}/pods?fieldManager=me", pod("q")),
             ],
         ),
-        by_url(
+        case(
             false,
             "faulty",
             vec![(Mutating, "main", "container/main", rules(&["CREATE"], &["pods"]))],
             vec![(422, Admin, "POST", PODS, pod("p"))],
         ),
-        by_url(
+        case(
             false,
             "dry",
             vec![
@@ -183,7 +207,7 @@ pub fn all() -> Vec<Case> {
                 (404, Admin, "GET", "/api/v1/namespaces/{ns}/configmaps/m", Value::Null),
             ],
         ),
-        by_url(
+        case(
             false,
             "users",
             vec![(Validating, "a", "allow", json!({}))],
@@ -192,7 +216,7 @@ pub fn all() -> Vec<Case> {
     ]
 }
 
-fn denials() -> Vec<(Kind, &'static str, &'static str, Value)> {
+fn denials() -> Hooks {
     let paths = [
         ("whole", "deny/whole"),
         ("code", "deny/code"),
@@ -200,22 +224,22 @@ fn denials() -> Vec<(Kind, &'static str, &'static str, Value)> {
         ("odd", "deny/odd"),
         ("bare", "deny/bare"),
     ];
-    paths.map(|(name, path)| (Validating, name, path, labelled(name, json!({})))).to_vec()
+    paths.map(|(name, path)| (Validating, name, path, labelled(name, &json!({})))).to_vec()
 }
 
-fn failures() -> Vec<(Kind, &'static str, &'static str, Value)> {
+fn failures() -> Hooks {
     let ignored = || json!({"failurePolicy": "Ignore", "timeoutSeconds": 1});
     let soon = || json!({"timeoutSeconds": 1});
     vec![
-        (Validating, "nobody", "nobody", labelled("nobody", json!({}))),
-        (Mutating, "nobody-matters-not", "nobody", labelled("nobody-matters-not", ignored())),
-        (Mutating, "never", "never", labelled("never", soon())),
-        (Validating, "never-matters-not", "never", labelled("never-matters-not", ignored())),
-        (Validating, "stranger-to-me", "stranger-to-me", labelled("stranger-to-me", soon())),
+        (Validating, "nobody", "nobody", labelled("nobody", &json!({}))),
+        (Mutating, "nobody-matters-not", "nobody", labelled("nobody-matters-not", &ignored())),
+        (Mutating, "never", "never", labelled("never", &soon())),
+        (Validating, "never-matters-not", "never", labelled("never-matters-not", &ignored())),
+        (Validating, "stranger-to-me", "stranger-to-me", labelled("stranger-to-me", &soon())),
     ]
 }
 
-fn answers() -> Vec<(Kind, &'static str, &'static str, Value)> {
+fn answers() -> Hooks {
     let paths = [
         ("stranger", "stranger"),
         ("empty", "empty"),
@@ -224,10 +248,10 @@ fn answers() -> Vec<(Kind, &'static str, &'static str, Value)> {
         ("untyped", "patch/untyped"),
         ("nothing", "patch/nothing"),
     ];
-    paths.map(|(name, path)| (Mutating, name, path, labelled(name, json!({})))).to_vec()
+    paths.map(|(name, path)| (Mutating, name, path, labelled(name, &json!({})))).to_vec()
 }
 
-fn conditions() -> Vec<(Kind, &'static str, &'static str, Value)> {
+fn conditions() -> Hooks {
     let conditions = |expressions: &[&str]| -> Value {
         let one = |(at, expression): (usize, &&str)| json!({"name": format!("c{at}"), "expression": expression});
         json!({"matchConditions": expressions.iter().enumerate().map(one).collect::<Value>()})
@@ -240,14 +264,14 @@ fn conditions() -> Vec<(Kind, &'static str, &'static str, Value)> {
         "request.operation == 'CREATE' && request.userInfo.username == 'admin' && request.resource.resource == 'configmaps'",
     ];
     vec![
-        (Validating, "true", "deny/bare", labelled("true", conditions(&holds))),
-        (Validating, "false", "deny/bare", labelled("false", conditions(&["true", "object.data.a == 'c'", error]))),
-        (Validating, "error", "deny/bare", labelled("error", conditions(&["true", error]))),
-        (Validating, "error-matters-not", "deny/bare", labelled("error-matters-not", ignored)),
+        (Validating, "true", "deny/bare", labelled("true", &conditions(&holds))),
+        (Validating, "false", "deny/bare", labelled("false", &conditions(&["true", "object.data.a == 'c'", error]))),
+        (Validating, "error", "deny/bare", labelled("error", &conditions(&["true", error]))),
+        (Validating, "error-matters-not", "deny/bare", labelled("error-matters-not", &ignored)),
     ]
 }
 
-fn operations() -> Vec<(u16, Caller, &'static str, &'static str, Value)> {
+fn operations() -> Steps {
     const ONE: &str = "/api/v1/namespaces/{ns}/configmaps/m";
     let mut changed = map("m");
     changed["data"]["a"] = json!("c");
