@@ -216,6 +216,8 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let (api, user) = (self.api.clone(), self.user.clone());
         Box::pin(async move {
+            // Nothing here waits for a socket, so a client in a loop would never let others run.
+            tokio::task::coop::consume_budget().await;
             let (head, body) = request.into_parts();
             Ok(match body::collect(body).await {
                 Ok(body) => api.handle(&user, Request::from_parts(head, body)).await,

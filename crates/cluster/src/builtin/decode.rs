@@ -29,7 +29,7 @@ fn fault_in(of: &Of, value: &Value, at: Option<&Place<'_>>) -> Option<String> {
     let whole = |number: &serde_json::Number| number.as_i64().and_then(|number| i32::try_from(number).ok());
     match (of, value) {
         (Of::Named(name), _) => {
-            let described = types::all().get(name)?;
+            let described = types::get(name)?;
             match (&described.of, value) {
                 (Of::Fields, Value::Object(object)) => object.iter().find_map(|(key, value)| {
                     let field = described.fields.get(key)?;

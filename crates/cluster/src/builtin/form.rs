@@ -9,7 +9,7 @@ use super::{defaults, quantity};
 
 /// Brings a value of a type such as `io.k8s.api.core.v1.Pod` into the form in which it is kept. Unknown fields go.
 pub fn settle(name: &str, value: &mut Value) {
-    if let Some(described) = types::all().get(name) {
+    if let Some(described) = types::get(name) {
         settle_type(name, described, value);
     }
 }

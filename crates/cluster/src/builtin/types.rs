@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
+use rustc_hash::FxHashMap;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
@@ -105,6 +106,15 @@ pub enum Empty {
 pub const PREFIX: &str = "#/components/schemas/";
 
 static TYPES: LazyLock<BTreeMap<String, Type>> = LazyLock::new(read);
+
+/// The same by name, for those who look up many.
+static BY_NAME: LazyLock<FxHashMap<&'static str, &'static Type>> =
+    LazyLock::new(|| TYPES.iter().map(|(name, described)| (name.as_str(), described)).collect());
+
+/// A type by its full name.
+pub fn get(name: &str) -> Option<&'static Type> {
+    BY_NAME.get(name).copied()
+}
 
 /// All types that can be reached from the kinds we serve, by their full names (`io.k8s.api.core.v1.Pod`).
 pub fn all() -> &'static BTreeMap<String, Type> {

@@ -9,8 +9,7 @@ use super::published::published;
 use crate::resource::{Column, Conversion, Origin, Resource, Scale, Source, Subresources, Version};
 use crate::schema::compile::{self, flag, list, text, texts};
 use crate::schema::rules::Rules;
-
-const AGE: &str = "How long ago the object was made.";
+use crate::table;
 
 /// What a definition describes. Names are the accepted ones where there are any.
 pub fn resource(definition: &Value) -> Resource {
@@ -96,14 +95,7 @@ fn subresources(subresources: &Value) -> Subresources {
 fn columns(version: &Value) -> Vec<Column> {
     let columns = list(version, "additionalPrinterColumns");
     if columns.is_empty() {
-        return vec![Column {
-            name: "Age".to_owned(),
-            kind: "date".to_owned(),
-            format: String::new(),
-            description: AGE.to_owned(),
-            priority: 0,
-            source: Source::Path(".metadata.creationTimestamp".to_owned()),
-        }];
+        return table::default_columns();
     }
     let column = |column: &Value| {
         let path = text(column, "jsonPath");

@@ -2,6 +2,8 @@
 
 use serde_json::{Number, Value};
 
+pub use crate::json::words::type_of as json_kind;
+
 /// A value as it stands in messages: `map[name:a ports:[map[port:80]]]`.
 pub fn shown(value: &Value) -> String {
     let mut out = String::new();
@@ -53,18 +55,6 @@ fn show_number(number: &Number) -> String {
             format!("{digits}e{sign}{:02}", exponent.abs())
         }
         _ => format!("{float}"),
-    }
-}
-
-/// What a value is called where a JSON text is read.
-pub fn json_kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
     }
 }
 

@@ -233,7 +233,7 @@ impl Call {
         match self.api.store.replace(&self.shelf(), self.key(), stored.revision, &mut rest, index) {
             Ok(sealed) => {
                 metadata::set(&mut marked, "resourceVersion", Some(sealed.revision.to_string().into()));
-                self.written(&rest, Some(live));
+                self.written(&rest);
                 Ok(Some((Some(sealed), marked)))
             }
             Err(Refused::Disk(error)) => Err(Status::internal(error)),

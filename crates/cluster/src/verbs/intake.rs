@@ -7,6 +7,7 @@ use crate::builtin;
 use crate::http::body;
 use crate::http::media::Content;
 use crate::patch;
+use crate::protobuf;
 use crate::schema::{defaults, prune};
 use crate::status::{About, Fault, Status, What};
 
@@ -98,7 +99,15 @@ impl Call {
     }
 
     fn read(&self, bytes: &[u8]) -> Result<(Value, Vec<String>), Status> {
-        body::decode(bytes, Content::of(Some(&self.content_type))?, &self.api_version(), &self.resource.kind)
+        let content = Content::of(Some(&self.content_type))?;
+        let (api_version, kind) = self.wanted();
+        if content == Content::Protobuf && self.resource.is_custom() && !protobuf::decodes(&api_version, &kind) {
+            let accepted = "application/json, application/yaml";
+            return Err(Status::unsupported_media_type(format!(
+                "the body of the request was in an unknown format - accepted media types include: {accepted}"
+            )));
+        }
+        body::decode(bytes, content, &api_version, &kind)
     }
 
     /// The `apiVersion` and `kind` that a body should have.

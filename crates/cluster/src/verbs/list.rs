@@ -156,10 +156,7 @@ impl Call {
         let list = match self.form.view {
             View::Table => self.table(&values, metadata, true),
             View::Metadata => return Err(self.misfit_view("PartialObjectMetadata", "a list", "List")),
-            View::MetadataList => json!({
-                "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": metadata,
-                "items": values.iter().map(table::partial).collect::<Vec<_>>(),
-            }),
+            View::MetadataList => table::partial_list(&values, metadata),
             View::Whole => {
                 if !self.resource.is_custom() {
                     values.iter_mut().filter_map(Value::as_object_mut).for_each(|object| {

@@ -77,14 +77,10 @@ impl Call {
         Ok(object)
     }
 
-    /// What a client sees of an object that it has just written: what is stored, in its own version.
-    pub(crate) async fn as_written(&self, object: Value, sealed: &Object) -> Result<Value, Status> {
-        if self.resource.is_custom() && self.version != self.resource.storage {
-            return self.value(sealed).await;
-        }
-        let mut object = object;
-        super::metadata::set(&mut object, "resourceVersion", Some(sealed.revision.to_string().into()));
-        Ok(object)
+    /// What a client sees of an object that it has just written: what is stored, in its own version and shape.
+    pub(crate) async fn as_written(&self, stored: Value, sealed: &Object) -> Result<Value, Status> {
+        let other = self.resource.is_custom() && self.version != self.resource.storage;
+        if other || is_other_event(&self.resource) { self.value(sealed).await } else { Ok(stored) }
     }
 
     /// The beginning of the text of an object in the version asked for.

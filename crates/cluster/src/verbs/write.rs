@@ -7,12 +7,14 @@
 use serde_json::Value;
 
 use super::Call;
+use super::intake::Strictness;
 use super::metadata::{self, text};
 use super::wanted::Rewrite;
 use crate::admission::{self, Operation};
 use crate::builtin::{self, Verb};
 use crate::chores::Chore;
 use crate::fields;
+use crate::patch;
 use crate::status::{Fault, Status};
 use crate::store::{Object, Refused};
 
@@ -54,28 +56,26 @@ impl Call {
         if dry_run {
             return Ok(object);
         }
-        let generated = !text(&object, "generateName").is_empty();
-        let mut names = 0;
-        loop {
-            match self.store_new(&object).await {
-                Err(status) if generated && status.reason == "AlreadyExists" && names < NAMES => {
-                    names += 1;
-                    self.generate_name(&mut object);
+        if !text(&object, "generateName").is_empty() {
+            for _ in 0..NAMES {
+                match self.store_new(object.clone()).await {
+                    Err(status) if status.reason == "AlreadyExists" => self.generate_name(&mut object),
+                    other => return other,
                 }
-                other => return other,
             }
         }
+        self.store_new(object).await
     }
 
-    async fn store_new(&self, object: &Value) -> Result<Value, Status> {
-        let name = text(object, "name").to_owned();
-        let mut stored = self.for_storage(object.clone()).await?;
+    async fn store_new(&self, object: Value) -> Result<Value, Status> {
+        let name = text(&object, "name").to_owned();
+        let mut stored = self.for_storage(object).await?;
         let index = metadata::index(self, &stored);
         let key = crate::store::Key { name: name.clone(), ..self.key() };
         match self.api.store.create(&self.shelf(), key, &mut stored, index) {
             Ok(sealed) => {
-                self.written(&stored, None);
-                self.as_written(object.clone(), &sealed).await
+                self.written(&stored);
+                self.as_written(stored, &sealed).await
             }
             Err(Refused::Taken | Refused::Moved) => Err(self.name_taken(&name)),
             Err(Refused::Disk(error)) => Err(Status::internal(error)),
@@ -104,6 +104,9 @@ impl Call {
     /// PATCH
     pub(crate) async fn patch(&self, bytes: &[u8]) -> Result<(u16, Value), Status> {
         let rewrite = self.read_patch(bytes)?;
+        if let (Rewrite::Json(patch), Strictness::Warn) = (&rewrite, self.strictness) {
+            patch::unknown_fields(patch).into_iter().for_each(|warning| self.warn(warning));
+        }
         if self.query.force.is_some() && !matches!(rewrite, Rewrite::Apply(_)) {
             let fault = Fault::forbidden("force", "may not be specified for non-apply patch");
             let about = crate::status::About { group: "meta.k8s.io", kind: "PatchOptions", name: "" };
@@ -203,24 +206,25 @@ impl Call {
     /// Stores a changed object; one that is being deleted and lost its last finalizer goes.
     async fn store_changed(&self, stored: &Object, live: &Value, new: Value) -> Result<Attempt, Status> {
         let (shelf, key) = (self.shelf(), self.key());
-        let mut rest = self.for_storage(new.clone()).await?;
-        let gone = self.is_finished(&new);
-        let written = if gone {
+        if self.is_finished(&new) {
             let mut last = self.for_storage(live.clone()).await?;
-            self.api.store.remove(&shelf, key, stored.revision, &mut last, stored.index.clone())
-        } else {
-            let index = metadata::index(self, &rest);
-            self.api.store.replace(&shelf, key, stored.revision, &mut rest, index)
-        };
-        match written {
+            let gone = self.api.store.remove(&shelf, key, stored.revision, &mut last, stored.index.clone());
+            return Self::attempted(gone.map(|_| self.removed(&last)).map(|()| new));
+        }
+        let mut rest = self.for_storage(new).await?;
+        let index = metadata::index(self, &rest);
+        match self.api.store.replace(&shelf, key, stored.revision, &mut rest, index) {
             Ok(sealed) => {
-                if gone {
-                    self.removed(&rest);
-                    return Ok(Attempt::Done(new));
-                }
-                self.written(&rest, Some(live));
-                Ok(Attempt::Done(self.as_written(new, &sealed).await?))
+                self.written(&rest);
+                Ok(Attempt::Done(self.as_written(rest, &sealed).await?))
             }
+            Err(refused) => Self::attempted(Err(refused)),
+        }
+    }
+
+    fn attempted(result: Result<Value, Refused>) -> Result<Attempt, Status> {
+        match result {
+            Ok(object) => Ok(Attempt::Done(object)),
             Err(Refused::Moved | Refused::Taken) => Ok(Attempt::Moved),
             Err(Refused::Disk(error)) => Err(Status::internal(error)),
         }
@@ -256,7 +260,7 @@ impl Call {
     }
 
     /// What the server itself has to do after a write.
-    pub(crate) fn written(&self, stored: &Value, _live: Option<&Value>) {
+    pub(crate) fn written(&self, stored: &Value) {
         super::definitions::written(self, stored);
         let owned = stored["metadata"]["ownerReferences"].as_array().is_some_and(|owners| !owners.is_empty());
         if owned || metadata::is_deleting(stored) {
