@@ -44,8 +44,9 @@ impl Steps {
         let flag = if custom { format!(" --kubeconfig {}", kubeconfig.display()) } else { String::new() };
         self.say(&format!("kubeconfig: {}", kubeconfig.display()));
         self.say("try:");
-        self.say(&format!("  trellis kubectl{flag} get nodes -L topology.kubernetes.io/zone,example.com/rack"));
-        self.say(&format!("  trellis kubectl{flag} apply --server-side -f examples/rack-and-host.yaml"));
+        let labels = if args.cluster.is_none() { " -L example.com/rack,nvidia.com/gpu.clique" } else { "" };
+        self.say(&format!("  trellis kubectl{flag} get nodes{labels}"));
+        self.say(&format!("  trellis kubectl{flag} get clustertopologies"));
         self.say(&format!("  export KUBECONFIG={}", kubeconfig.display()));
         self.say(
             "no operator and no scheduler run here yet: pods get nodes by `spec.nodeName` or by a scheduler of yours",
