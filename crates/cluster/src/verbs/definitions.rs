@@ -29,8 +29,11 @@ fn shelf() -> Shelf {
 
 /// Serves what the store holds definitions of.
 pub(crate) fn restore(api: &Api) {
-    for (_, object) in api.store().list(&shelf(), None).objects {
-        serve(api, &object.value(API_VERSION, KIND));
+    let Some(definitions) = api.registry.table().find(GROUP, "customresourcedefinitions").cloned() else { return };
+    for (key, object) in api.store().list(&shelf(), None).objects {
+        // Whoever stopped between the definition and its status left the rest to us.
+        let call = Call::on(api, &User::system("kube-apiserver"), definitions.clone(), "v1", None, key.name);
+        written(&call, &object.value(API_VERSION, KIND));
     }
 }
 
@@ -133,4 +136,44 @@ pub(crate) fn removed(call: &Call, last: &Value) {
 
 fn serve(api: &Api, definition: &Value) {
     api.registry.put(crd::resource(definition));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::Options;
+    use crate::journal::Journal;
+    use crate::store::Store;
+
+    fn open(folder: &std::path::Path) -> Api {
+        let (journal, entries) = Journal::open(folder, false).unwrap();
+        Api::new(Options { store: Store::open(journal, entries), ..Options::default() })
+    }
+
+    #[tokio::test]
+    async fn a_definition_that_was_written_halfway_is_finished_after_a_restart() {
+        let folder = tempfile::tempdir().unwrap();
+        let definition = json!({
+            "apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": "things.example.com"},
+            "spec": {
+                "group": "example.com", "scope": "Cluster", "names": {"plural": "things", "kind": "Thing"},
+                "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}}],
+            },
+        });
+        let key = Key { namespace: String::new(), name: "things.example.com".to_owned() };
+        let api = open(folder.path());
+        api.create(&User::admin(), &definition).await.unwrap();
+        let object = api.store().get(&shelf(), &key).unwrap();
+        let mut halfway = object.value(API_VERSION, KIND);
+        halfway["status"]["conditions"] = Value::Null;
+        halfway["status"]["acceptedNames"] = json!({"plural": "", "kind": ""});
+        api.store().replace(&shelf(), key.clone(), object.revision, &mut halfway, object.index.clone()).unwrap();
+        drop(api);
+        let api = open(folder.path());
+        let conditions = api.store().get(&shelf(), &key).unwrap().value("", "")["status"]["conditions"].clone();
+        let established = |condition: &Value| condition["type"] == "Established" && condition["status"] == "True";
+        assert!(conditions.as_array().unwrap().iter().any(established), "{conditions}");
+        let thing = json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}});
+        api.create(&User::admin(), &thing).await.unwrap();
+    }
 }
