@@ -8,6 +8,7 @@ mod config;
 mod form;
 pub mod object;
 mod pod_clique_set;
+pub mod review;
 
 pub use cluster_topology::{default_cluster_topology, validate_cluster_topology};
 pub use config::validate_operator_configuration;

@@ -91,6 +91,12 @@ pub mod annotation {
     pub const RESERVE: &str = "trellis.dev/reserve";
     /// On a pod: the zone inside its node (NUMA) that it was placed in.
     pub const NUMA_ZONE: &str = "trellis.dev/numa-zone";
+    /// On a PodGang: since when the minimum of all its groups has had nodes; gone once the gang was taken down.
+    pub const SCHEDULED_AT: &str = "trellis.dev/scheduled-at";
+    /// On an object whose stored form differs from the written one: the hash of what was written.
+    pub const WRITTEN_HASH: &str = "trellis.dev/written-hash";
+    /// On a pod that KAI places: the topology that its gang's constraints spoke of when it was made.
+    pub const POD_TOPOLOGY: &str = "trellis.dev/topology-name";
     /// KAI: the PodGroup of a pod.
     pub const KAI_POD_GROUP: &str = "pod-group-name";
     /// KAI: the share of a GPU that a pod asks for.
@@ -105,12 +111,6 @@ pub mod annotation {
 
 /// Finalizers.
 pub mod finalizer {
-    /// On every PodCliqueSet.
-    pub const POD_CLIQUE_SET: &str = "grove.io/podcliqueset.grove.io";
-    /// On every PodClique.
-    pub const POD_CLIQUE: &str = "grove.io/podclique.grove.io";
-    /// On every PodCliqueScalingGroup.
-    pub const SCALING_GROUP: &str = "grove.io/podcliquescalinggroup.grove.io";
     /// On every ClusterTopology.
     pub const CLUSTER_TOPOLOGY: &str = "grove.io/clustertopology";
 }
@@ -210,6 +210,8 @@ pub mod profile {
 
 /// Value of the managed-by label on everything we make.
 pub const MANAGED_BY: &str = "grove-operator";
+/// Name of the operator's ServiceAccount and of the Service of its webhooks.
+pub const OPERATOR: &str = "trellis-operator";
 /// Name of the operator's own ClusterTopology, used by sets that name none.
 pub const DEFAULT_TOPOLOGY: &str = "grove-topology";
 /// The leaf of a gang that has no groups of its own, as KAI calls it.

@@ -1,5 +1,9 @@
 //! What an OperatorConfiguration comes to, with everything that was left out filled in.
 
+mod process;
+
+pub use process::{Address, Certificate, Election, Process};
+
 use crate::kinds::config::{KaiConfig, OperatorConfiguration, SchedulerProfile};
 use crate::kinds::{ClusterTopology, ClusterTopologySpec, TopologyLevel};
 use crate::names::{self, profile};

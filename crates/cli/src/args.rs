@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::wait::Parent;
 use clap::{Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -22,6 +23,9 @@ pub enum Command {
     Up(UpArgs),
     Kubectl(KubectlArgs),
     Nodes(NodesArgs),
+    Operator(OperatorArgs),
+    Wait(WaitArgs),
+    Bench(BenchArgs),
 }
 
 /// Say whether objects would be admitted, and if not, why.
@@ -213,4 +217,135 @@ pub struct CrdsArgs {
 pub enum Others {
     /// KAI's Topology, PodGroup and Queue
     Kai,
+}
+
+/// Run the operator: gangs, pods and all else that PodCliqueSets ask for are made and kept so.
+///
+///   trellis operator --config config.yaml                     in a cluster, see deploy/operator.yaml
+///   trellis operator --config config.yaml --kubeconfig FILE   outside it
+///
+/// Inside a cluster, the API server reaches the webhooks by the Service `trellis-operator` in the operator's namespace.
+/// Outside, it reaches them on 127.0.0.1 if it runs on this machine; otherwise say how, or do without: then faults show as
+/// condition `Admitted` of the set.
+///
+/// /livez, /readyz and /metrics are served on the ports of the configuration.
+///
+/// Exit code: 0 told to stop, 1 wrong arguments, 2 configuration refused, 3 topology not synchronised, 4 no way to the
+/// API, 6 cannot serve or no longer leads.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct OperatorArgs {
+    /// OperatorConfiguration to run with
+    #[arg(long, value_name = "FILE")]
+    pub config: PathBuf,
+    /// The kubeconfig, if not in a cluster and not that of $KUBECONFIG or ~/.kube/config
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The context in it
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+    /// Where the API server reaches the webhooks, without a path
+    #[arg(long, value_name = "URL", conflicts_with = "no_webhooks")]
+    pub webhook_url: Option<String>,
+    /// Do without webhooks
+    #[arg(long)]
+    pub no_webhooks: bool,
+    /// Apply our CustomResourceDefinitions first
+    #[arg(long)]
+    pub install_crds: bool,
+    /// Address for the webhooks, instead of the configuration's; port 0 is any free one
+    #[arg(long, value_name = "ADDR", conflicts_with = "no_webhooks")]
+    pub listen_webhooks: Option<SocketAddr>,
+    /// Address for health and metrics, instead of the configuration's two
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Option<SocketAddr>,
+    /// Namespace of lease and certificate, if not that of the service account or the context
+    #[arg(long, value_name = "NS")]
+    pub namespace: Option<String>,
+}
+
+/// Wait until other cliques of a gang are ready.
+///
+/// The operator puts this into pods that start after others, as an init container; namespace and gang then come from its
+/// environment. Pods count when they are ready or have succeeded. An API that fails is waited for.
+///
+/// Exit code: 0 all are ready, 2 wrong arguments or no cluster.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct WaitArgs {
+    /// A PodClique and how many of its pods have to be ready; may be given several times
+    #[arg(long, value_name = "NAME:PODS", required = true)]
+    pub podcliques: Vec<Parent>,
+    /// Namespace of the pods, if not $TRELLIS_NAMESPACE
+    #[arg(short, long, value_name = "NS")]
+    pub namespace: Option<String>,
+    /// PodGang of the pods, if not $TRELLIS_PODGANG
+    #[arg(long, value_name = "NAME")]
+    pub podgang: Option<String>,
+    /// The kubeconfig, if not in a cluster and not that of $KUBECONFIG or ~/.kube/config
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The context in it
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+}
+
+/// Measure how fast Trellis is on the cluster at hand.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct BenchArgs {
+    #[command(subcommand)]
+    pub what: Bench,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Bench {
+    Operator(BenchOperatorArgs),
+}
+
+/// Measure the operator: a large set is created, left alone and deleted.
+///
+/// First the limit is measured: how fast the API server creates and deletes the same pods for a client that does nothing
+/// else. Then an operator is started, and its times are given as multiples of that. What misses its target is marked.
+///
+///   trellis bench operator --kubeconfig FILE
+///
+/// The cluster has to be one that nobody uses: no sets, no topologies, no other operator. Our CustomResourceDefinitions are
+/// applied and stay; the namespace is made and removed. Without nodes and a scheduler only the operator is measured.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct BenchOperatorArgs {
+    /// The kubeconfig, if not that of $KUBECONFIG or ~/.kube/config
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The context in it
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+    /// Replicas of the set
+    #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u16).range(1..))]
+    pub replicas: u16,
+    /// Pods of each replica
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..))]
+    pub pods: u16,
+    /// Namespace to make for it
+    #[arg(long, value_name = "NAME", default_value = "trellis-bench")]
+    pub namespace: String,
+    /// How long the steady state is watched
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    pub window: u32,
+    /// Requests under way at once when the limit is measured
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..))]
+    pub in_flight: u16,
+    /// Run the operator in this process, whose memory then says nothing
+    #[arg(long)]
+    pub in_process: bool,
+    /// Form of the output
+    #[arg(short, long, value_enum, default_value_t = BenchOutput::Table)]
+    pub output: BenchOutput,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BenchOutput {
+    Table,
+    Json,
 }

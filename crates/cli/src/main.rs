@@ -1,17 +1,23 @@
 //! The `trellis` binary: arguments and files in, data on stdout, talk on stderr.
 
 mod args;
+mod bench;
+mod connect;
 mod crds;
 mod input;
 mod kubectl;
 mod lines;
+mod logs;
 mod nodes;
 mod objects;
+mod operator;
 mod output;
 mod plan;
 mod render;
+mod serve;
 mod up;
 mod validate;
+mod wait;
 mod world;
 mod zipped;
 
@@ -43,7 +49,10 @@ impl End {
 }
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return wrong_arguments(&error),
+    };
     let result = match &args.command {
         Command::Validate(args) => validate::run(args).map(End::admitted),
         Command::Render(args) => render::run(args).map(End::admitted),
@@ -52,6 +61,9 @@ fn main() -> ExitCode {
         Command::Up(args) => up::run(args).map(|()| End::Done),
         Command::Kubectl(args) => kubectl::run(args).map(End::As),
         Command::Nodes(args) => nodes::run(args).map(|()| End::Done),
+        Command::Operator(args) => Ok(End::As(operator::run(args))),
+        Command::Wait(args) => wait::run(args).map(|()| End::Done),
+        Command::Bench(args) => bench::run(args).map(|()| End::Done),
     };
     match result {
         Ok(End::Done) => ExitCode::SUCCESS,
@@ -64,6 +76,17 @@ fn main() -> ExitCode {
             eprintln!("error: {error:#}");
             ExitCode::from(UNREADABLE)
         }
+    }
+}
+
+/// Says what is wrong, or shows the help that was asked for. The operator's exit codes are those of Grove's.
+fn wrong_arguments(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    let is_operator = std::env::args_os().nth(1).is_some_and(|command| command == "operator");
+    match error.use_stderr() {
+        false => ExitCode::SUCCESS,
+        true if is_operator => ExitCode::from(operator::WRONG_ARGUMENTS),
+        true => ExitCode::from(UNREADABLE),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::{output, validate, world};
 use anyhow::Result;
 use serde_json::Value;
 use trellis_api::admission::object::{Decoded, Kind, decode};
+use trellis_api::admission::review::{self, Defaulted, TopologyReview};
 use trellis_api::admission::{Verdict, pod_clique_set_structure, validate_operator_configuration};
 use trellis_api::field::{FieldError, Path};
 use trellis_api::kinds::PodCliqueSet;
@@ -43,7 +44,8 @@ pub fn run(args: &RenderArgs) -> Result<bool> {
         }
         match object.role {
             Role::Judged(Kind::ClusterTopology) => {
-                fit = tell(object, &validate::cluster_topology(object, None, &view, &settings)) && fit;
+                let review = TopologyReview::of(&object.document.value, None);
+                fit = tell(object, &review.judge(false, &view, &settings)) && fit;
             }
             Role::Judged(Kind::PodCliqueSet) => match set_if_fit(object, &settings) {
                 Some(set) => sets.push(set),
@@ -98,12 +100,12 @@ fn sort_key(object: &Value) -> (String, String, String) {
 
 fn config_is_fit(config: &Object) -> bool {
     let decoded: Decoded<OperatorConfiguration> = decode(Kind::OperatorConfiguration, config.document.value.clone());
-    tell(config, &validate::rules(decoded, validate_operator_configuration))
+    tell(config, &review::rules(decoded, validate_operator_configuration))
 }
 
 /// The set as it would be stored, unless its structure is faulty.
 fn set_if_fit(object: &Object, settings: &Settings) -> Option<PodCliqueSet> {
-    let world::Defaulted { mut decoded, warnings } = world::pod_clique_set(object, None, settings);
+    let Defaulted { mut decoded, warnings } = world::pod_clique_set(object, None, settings);
     let set = decoded.object.take();
     let mut verdict = set.as_ref().map(|set| pod_clique_set_structure(set, None, settings)).unwrap_or_default();
     if set.as_ref().is_some_and(|set| set.metadata.name.as_deref().unwrap_or_default().is_empty()) {

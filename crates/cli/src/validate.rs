@@ -3,17 +3,16 @@
 use crate::args::{ValidateArgs, ValidateOutput};
 use crate::objects::{BINDING, Object, Role};
 use crate::{input, output, world};
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trellis_api::admission::object::{Decoded, Kind, decode};
-use trellis_api::admission::{
-    ClusterView, Verdict, validate_cluster_topology, validate_operator_configuration, validate_pod_clique_set,
-};
-use trellis_api::field::{ErrorType, FieldError};
+use trellis_api::admission::review::{Leave, SetReview, TopologyReview, rules};
+use trellis_api::admission::{ClusterView, Verdict, validate_operator_configuration};
+use trellis_api::field::FieldError;
 use trellis_api::kinds::config::OperatorConfiguration;
-use trellis_api::kinds::{ClusterTopology, PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang};
+use trellis_api::kinds::{PodClique, PodCliqueScalingGroup, PodGang};
 use trellis_api::settings::Settings;
 
 /// What is said of one object.
@@ -122,14 +121,15 @@ pub fn judge(object: &Object, old: Option<&Object>, view: &ClusterView, settings
         return Ok(Verdict { errors: object.fault.iter().cloned().collect(), warnings: Vec::new() });
     };
     let value = &object.document.value;
+    let before = old.map(|old| &old.document.value);
     let mut verdict = match kind {
         Kind::PodCliqueSet => {
-            let old = old.map(|old| known(old, world::stored_pod_clique_set(old, settings))).transpose()?;
-            pod_clique_set(object, old.as_ref(), view, settings)
+            old.map(|old| known(old, &world::stored_pod_clique_set(old, settings))).transpose()?;
+            return Ok(SetReview::of(value, before, settings).judge(view, settings));
         }
         Kind::ClusterTopology => {
-            let old = old.map(|old| known(old, world::cluster_topology(old))).transpose()?;
-            cluster_topology(object, old.as_ref(), view, settings)
+            old.map(|old| known(old, &world::cluster_topology(old))).transpose()?;
+            return Ok(TopologyReview::of(value, before).judge(false, view, settings));
         }
         Kind::OperatorConfiguration => {
             let decoded: Decoded<OperatorConfiguration> = decode(kind, value.clone());
@@ -140,40 +140,8 @@ pub fn judge(object: &Object, old: Option<&Object>, view: &ClusterView, settings
         Kind::PodCliqueScalingGroup => form::<PodCliqueScalingGroup>(kind, object),
         Kind::PodGang => form::<PodGang>(kind, object),
     };
-    // Nothing holds up an object that is being deleted, but for the lock on levels that others still use.
-    if !value["metadata"]["deletionTimestamp"].is_null() {
-        verdict.errors.retain(|error| error.type_ == ErrorType::Forbidden && error.field == "spec.levels");
-    }
-    // What stood in the spec before is not held against an update that leaves the spec alone.
-    if old.is_some_and(|old| old.document.value["spec"] == value["spec"]) {
-        verdict.errors.retain(|error| error.field.starts_with("metadata"));
-    }
+    Leave::of(value, before).excuse(&mut verdict);
     Ok(verdict)
-}
-
-/// Judges a topology by all rules.
-pub fn cluster_topology(
-    object: &Object,
-    old: Option<&ClusterTopology>,
-    view: &ClusterView,
-    settings: &Settings,
-) -> Verdict {
-    let decoded = world::cluster_topology(object);
-    rules(decoded, |topology| validate_cluster_topology(topology, old, false, view, settings))
-}
-
-/// Judges a set by all rules.
-fn pod_clique_set(object: &Object, old: Option<&PodCliqueSet>, view: &ClusterView, settings: &Settings) -> Verdict {
-    let world::Defaulted { decoded, mut warnings } = world::pod_clique_set(object, old, settings);
-    let mut verdict = rules(decoded, |set| validate_pod_clique_set(set, old, view, settings));
-    warnings.append(&mut verdict.warnings);
-    Verdict { warnings, ..verdict }
-}
-
-/// Applies rules to what could be read, and adds what is wrong with the form.
-pub fn rules<T>(decoded: Decoded<T>, judge: impl FnOnce(&T) -> Verdict) -> Verdict {
-    let verdict = decoded.object.as_ref().map(judge).unwrap_or_default();
-    decoded.judged(verdict)
 }
 
 fn form<T: serde::de::DeserializeOwned>(kind: Kind, object: &Object) -> Verdict {
@@ -181,7 +149,9 @@ fn form<T: serde::de::DeserializeOwned>(kind: Kind, object: &Object) -> Verdict 
 }
 
 /// An old version must at least be readable, or there is nothing to compare with.
-fn known<T>(old: &Object, decoded: Decoded<T>) -> Result<T> {
-    let cannot = || anyhow!("{}: the old version of {} cannot be read", old.document.place(""), old.title());
-    decoded.object.ok_or_else(cannot)
+fn known<T>(old: &Object, decoded: &Decoded<T>) -> Result<()> {
+    if decoded.object.is_none() {
+        bail!("{}: the old version of {} cannot be read", old.document.place(""), old.title());
+    }
+    Ok(())
 }

@@ -3,33 +3,21 @@
 use crate::objects::{Object, Role};
 use serde_json::Value;
 use trellis_api::admission::object::{Decoded, Kind, decode};
-use trellis_api::admission::{ClusterView, default_cluster_topology, default_pod_clique_set};
+use trellis_api::admission::review::{self, Defaulted};
+use trellis_api::admission::{ClusterView, default_cluster_topology};
 use trellis_api::kinds::config::OperatorConfiguration;
 use trellis_api::kinds::{ClusterTopology, PodClique, PodCliqueScalingGroup, PodCliqueSet};
 use trellis_api::names::label;
 use trellis_api::settings::Settings;
 
-/// A PodCliqueSet as it would be stored, with what defaulting had to say.
-pub struct Defaulted {
-    pub decoded: Decoded<PodCliqueSet>,
-    pub warnings: Vec<String>,
-}
-
 /// Reads and defaults a set that replaces `old`, if there is an old one.
 pub fn pod_clique_set(object: &Object, old: Option<&PodCliqueSet>, settings: &Settings) -> Defaulted {
-    let mut decoded: Decoded<PodCliqueSet> = decode(Kind::PodCliqueSet, object.document.value.clone());
-    let warnings = decoded.object.as_mut().map(|set| default_pod_clique_set(set, old, settings)).unwrap_or_default();
-    Defaulted { decoded, warnings }
+    review::defaulted(&object.document.value, old, settings)
 }
 
 /// Reads a set that is stored already: it has its defaults, and the label that it has is the label that it had.
 pub fn stored_pod_clique_set(object: &Object, settings: &Settings) -> Decoded<PodCliqueSet> {
-    let mut decoded = pod_clique_set(object, None, settings).decoded;
-    let written = object.document.value["metadata"]["labels"].get(label::TOPOLOGY_NAME).and_then(|name| name.as_str());
-    if let (Some(set), Some(written)) = (&mut decoded.object, written) {
-        set.metadata.labels.get_or_insert_default().insert(label::TOPOLOGY_NAME.to_owned(), written.to_owned());
-    }
-    decoded
+    review::stored(&object.document.value, settings)
 }
 
 /// Reads a topology as it is written; sorted levels would put its faults on other lines.

@@ -4,7 +4,7 @@ use crate::child_metadata;
 use crate::expand::{Instance, template_replicas};
 use crate::startup::Parent;
 use trellis_api::kinds::{PodClique, PodCliqueSet, PodCliqueSpec};
-use trellis_api::names::{annotation, component, finalizer, label};
+use trellis_api::names::{annotation, component, label};
 
 /// The PodClique of an instance that starts after `parents`. One in a scaling group is owned by that group, whose uid only the cluster knows.
 pub fn pod_clique(set: &PodCliqueSet, instance: &Instance<'_>, parents: &[Parent]) -> PodClique {
@@ -31,7 +31,6 @@ pub fn pod_clique(set: &PodCliqueSet, instance: &Instance<'_>, parents: &[Parent
     annotations.remove(annotation::TOPOLOGY_NAME);
     annotations.insert(annotation::TEMPLATE_REPLICAS.to_owned(), template_replicas(template).to_string());
     metadata.annotations = Some(annotations);
-    metadata.finalizers = Some(vec![finalizer::POD_CLIQUE.to_owned()]);
     let spec = PodCliqueSpec {
         role_name: template.spec.role_name.clone(),
         pod_spec: template.spec.pod_spec.clone(),

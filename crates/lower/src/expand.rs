@@ -5,7 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::collections::{BTreeMap, BTreeSet};
 use trellis_api::constraint::group_of;
 use trellis_api::kinds::{CliqueTemplate, PodClique, PodCliqueScalingGroup, PodCliqueSet, ScalingGroupTemplate};
-use trellis_api::names::{self, GANG_PODS_MAX, SET_PODS_MAX};
+use trellis_api::names::{self, GANG_PODS_MAX, SET_PODS_MAX, annotation, label};
 
 /// Replica counts of live children that are autoscaled; everything else follows the template.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,6 +45,34 @@ impl LiveReplicas {
                 .filter(|(name, _)| scaled_groups.contains(name))
                 .collect(),
         }
+    }
+
+    /// Takes the counts of the live children of the set: what was last said of each, by its template or through its scale
+    /// subresource. Only a template that has changed since it was last heard overrules a child that is not autoscaled.
+    pub fn observed<'a>(
+        set: &PodCliqueSet,
+        cliques: impl IntoIterator<Item = &'a PodClique>,
+        groups: impl IntoIterator<Item = &'a PodCliqueScalingGroup>,
+    ) -> Self {
+        let template = &set.spec.template;
+        let heard = |metadata: &ObjectMeta| metadata.annotations.as_ref()?.get(annotation::TEMPLATE_REPLICAS).cloned();
+        let named = |metadata: &ObjectMeta, key| metadata.labels.as_ref()?.get(key).cloned();
+        let cliques = cliques.into_iter().filter_map(|clique| {
+            let own = named(&clique.metadata, label::CLIQUE)?;
+            let own = template.cliques.iter().find(|template| template.name == own)?;
+            let changed = heard(&clique.metadata).is_some_and(|heard| heard != template_replicas(own).to_string());
+            let keeps = own.spec.auto_scaling_config.is_some() || !changed;
+            keeps.then_some((clique.metadata.name.clone()?, at_most(clique.spec.replicas?, GANG_PODS_MAX)))
+        });
+        let groups = groups.into_iter().filter_map(|group| {
+            let own = named(&group.metadata, label::GROUP)?;
+            let own = template.pod_clique_scaling_groups.iter().find(|template| template.name == own)?;
+            let written = count(own.replicas.unwrap_or(1));
+            let changed = heard(&group.metadata).is_some_and(|heard| heard != written.to_string());
+            let keeps = own.scale_config.is_some() || !changed;
+            keeps.then_some((group.metadata.name.clone()?, at_most(group.spec.replicas, SET_PODS_MAX)))
+        });
+        Self { cliques: cliques.collect(), groups: groups.collect() }
     }
 
     pub(crate) fn group_replicas(&self, scaling_group: &str, template: &ScalingGroupTemplate) -> usize {

@@ -1,7 +1,7 @@
 //! KAI's objects: a Topology for each ClusterTopology, a PodGroup for each PodGang.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
-use kube_core::Resource as _;
+use crate::owner_reference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::collections::BTreeMap;
 use trellis_api::kinds::kai::{
     self, KaiPodGroup, KaiPodGroupSpec, KaiSubGroup, KaiTopologyConstraint, KaiTopologyLevel, Topology, TopologySpec,
@@ -20,8 +20,7 @@ pub fn levels(topology: &ClusterTopology) -> (Vec<&TopologyLevel>, Vec<&Topology
 /// KAI's Topology for a ClusterTopology, which owns it.
 pub fn topology(topology: &ClusterTopology) -> Topology {
     let levels = levels(topology).0.into_iter();
-    let owner = topology.controller_owner_ref(&());
-    let owner = owner.map(|owner| vec![OwnerReference { block_owner_deletion: Some(true), ..owner }]);
+    let owner = owner_reference(topology).map(|owner| vec![owner]);
     Topology {
         metadata: ObjectMeta {
             name: topology.metadata.name.clone(),
@@ -84,14 +83,13 @@ pub fn pod_group(set: &PodCliqueSet, gang: &PodGang, topologies: &BTreeMap<Strin
     }
     let mut annotations = gang.metadata.annotations.clone().unwrap_or_default();
     annotations.insert(annotation::KAI_SKIP_POD_GROUPER.to_owned(), "true".to_owned());
-    let owner = gang.controller_owner_ref(&());
     KaiPodGroup {
         metadata: ObjectMeta {
             name: gang.metadata.name.clone(),
             namespace: gang.metadata.namespace.clone(),
             labels: gang.metadata.labels.clone(),
             annotations: Some(annotations),
-            owner_references: owner.map(|owner| vec![OwnerReference { block_owner_deletion: Some(true), ..owner }]),
+            owner_references: owner_reference(gang).map(|owner| vec![owner]),
             ..ObjectMeta::default()
         },
         spec: KaiPodGroupSpec {

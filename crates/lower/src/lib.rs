@@ -17,11 +17,16 @@ mod services;
 mod startup;
 mod topology;
 
+pub use claims::claims;
+pub use cliques::pod_clique;
 pub use expand::{GroupReplica, Instance, LiveReplicas, by_gang, expand};
 pub use gangs::{PodNames, pod_gang};
 pub use hash::{generation_hash, pod_template_hash};
 pub use pods::{Pod, PodMaker};
-pub use startup::Parent;
+pub use rbac::{Rbac, rbac};
+pub use scaling::{autoscalers, scaling_groups};
+pub use services::services;
+pub use startup::{Parent, parents};
 pub use topology::{Drift, DriftState, Translation};
 
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
@@ -153,8 +158,7 @@ fn child_metadata(set: &PodCliqueSet, name: &str, component: &str) -> ObjectMeta
     }
 }
 
-/// The reference by which children name their set, if the set lives in a cluster.
-pub fn owner_reference(set: &PodCliqueSet) -> Option<OwnerReference> {
-    use kube_core::Resource as _;
-    set.controller_owner_ref(&()).map(|owner| OwnerReference { block_owner_deletion: Some(true), ..owner })
+/// The reference by which children name their owner, if the owner lives in a cluster.
+pub fn owner_reference<T: kube_core::Resource<DynamicType = ()>>(owner: &T) -> Option<OwnerReference> {
+    owner.controller_owner_ref(&()).map(|owner| OwnerReference { block_owner_deletion: Some(true), ..owner })
 }

@@ -2,9 +2,9 @@
 
 use crate::expand::Instance;
 use crate::startup::Parent;
-use crate::{claims, name, namespace, scheduler};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
-use kube_core::{DynamicObject, Resource as _, TypeMeta};
+use crate::{claims, name, namespace, owner_reference, scheduler};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube_core::{DynamicObject, TypeMeta};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -87,8 +87,7 @@ impl PodMaker {
             annotations.insert(annotation::KAI_POD_GROUP.to_owned(), instance.gang.clone());
             annotations.insert(annotation::KAI_SKIP_POD_GROUPER.to_owned(), "true".to_owned());
         }
-        let owner = clique.controller_owner_ref(&());
-        let owner = owner.map(|owner| vec![OwnerReference { block_owner_deletion: Some(true), ..owner }]);
+        let owner = owner_reference(clique).map(|owner| vec![owner]);
         let metadata = ObjectMeta {
             namespace: Some(namespace(set).to_owned()),
             labels: Some(labels),

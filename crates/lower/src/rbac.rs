@@ -9,10 +9,13 @@ use trellis_api::kinds::PodCliqueSet;
 use trellis_api::names::{self, component};
 
 /// The three objects, or none of them for a set without a startup order.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Rbac {
+    /// Account of pods that wait for others and name none.
     pub service_account: Option<ServiceAccount>,
+    /// What pods that wait for others may read.
     pub role: Option<Role>,
+    /// Who may read it.
     pub role_binding: Option<RoleBinding>,
 }
 

@@ -7,7 +7,7 @@ use k8s_openapi::api::autoscaling::v2::{
 };
 use trellis_api::constraint::group_of;
 use trellis_api::kinds::{AutoScalingConfig, PodCliqueScalingGroup, PodCliqueScalingGroupSpec, PodCliqueSet};
-use trellis_api::names::{self, annotation, component, finalizer, group, label};
+use trellis_api::names::{self, annotation, component, group, label};
 
 /// The scaling groups of a set.
 pub fn scaling_groups(set: &PodCliqueSet, live: &LiveReplicas) -> Vec<PodCliqueScalingGroup> {
@@ -23,7 +23,6 @@ pub fn scaling_groups(set: &PodCliqueSet, live: &LiveReplicas) -> Vec<PodCliqueS
             let written = count(template.replicas.unwrap_or(1));
             annotations.insert(annotation::TEMPLATE_REPLICAS.to_owned(), written.to_string());
             metadata.annotations = Some(annotations);
-            metadata.finalizers = Some(vec![finalizer::SCALING_GROUP.to_owned()]);
             found.push(PodCliqueScalingGroup {
                 metadata,
                 spec: PodCliqueScalingGroupSpec {

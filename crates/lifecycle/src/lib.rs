@@ -1,0 +1,61 @@
+//! What is due now. From what was observed of a set to the writes that bring it to what it asks for, and to what its status says.
+//!
+//! [`decide`] is a pure function: time is an argument, and nothing is remembered between two calls but what stands in the objects. So it
+//! does not matter after which write an operator dies, how old its view is, or who goes on: the next call finds what is left to do.
+
+mod admitted;
+mod backend;
+mod children;
+mod diff;
+mod gangs;
+mod gates;
+mod gone;
+mod observed;
+mod picture;
+mod plan;
+pub mod pod;
+mod pods;
+mod roster;
+mod status;
+mod terminate;
+pub mod topology;
+mod update;
+
+pub use observed::{ByName, Failure, Observed};
+pub use picture::{Around, Clique, Counts, Gang, Group, Picture};
+pub use plan::{Action, Confirm, Kind, Note, Plan, Target, Write, site};
+
+use trellis_api::admission::default_pod_clique_set;
+
+/// Who writes, in the managed fields of what we write.
+pub const FIELD_MANAGER: &str = "trellis-operator";
+
+/// What is due for one set. `failures` are the writes of the last pass that could not be carried out.
+pub fn decide(observed: &Observed, around: Around<'_>, failures: &[Failure]) -> Plan {
+    let mut plan = Plan::default();
+    let Some(set) = &observed.set else {
+        gone::decide(observed, &mut plan);
+        return plan;
+    };
+    if set.metadata.deletion_timestamp.is_some() {
+        gone::decide(observed, &mut plan);
+        return plan;
+    }
+    let mut defaulted = (**set).clone();
+    default_pod_clique_set(&mut defaulted, None, around.settings);
+    let picture = Picture::of(&defaulted, observed, around);
+    let verdict = admitted::judge(&picture);
+    if verdict.allowed() {
+        children::decide(&picture, &mut plan);
+        let standing = gangs::decide(&picture, &mut plan);
+        terminate::decide(&picture, &mut plan);
+        update::decide(&picture, &mut plan);
+        pods::decide(&picture, &standing, &mut plan);
+        gates::decide(&picture, &standing, &mut plan);
+    }
+    if plan.writes.iter().any(|write| matches!(write.action, Action::Delete { .. })) {
+        plan.confirm(Kind::PodCliqueSet, &set.metadata);
+    }
+    status::decide(&picture, &verdict, failures, &mut plan);
+    plan
+}

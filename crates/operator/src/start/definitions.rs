@@ -1,0 +1,64 @@
+//! Definitions of kinds: our own are applied and waited for, others' are looked for.
+
+use super::{PATIENCE, StartError, call, code};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{Patch, PatchParams};
+use kube::runtime::wait::{await_condition, conditions};
+use kube::{Api, Client, ResourceExt as _};
+use trellis_api::crd;
+
+/// Who owns the fields of our definitions, whichever program applies them.
+const DEFINITIONS_MANAGER: &str = "trellis";
+
+/// Applies the definitions of our own kinds, and waits until the cluster serves them. Equal ones are not written.
+pub async fn install_crds(client: &Client) -> Result<(), StartError> {
+    let api: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let params = PatchParams::apply(DEFINITIONS_MANAGER).force();
+    let definitions = crd::own();
+    for definition in &definitions {
+        let name = definition.name_any();
+        let what = format!("apply CustomResourceDefinition `{name}`");
+        call(&what, api.patch(&name, &params, &Patch::Apply(definition))).await?;
+    }
+    for definition in &definitions {
+        established(&api, &definition.name_any()).await?;
+    }
+    tracing::info!(count = definitions.len(), "definitions are in place");
+    Ok(())
+}
+
+async fn established(api: &Api<CustomResourceDefinition>, name: &str) -> Result<(), StartError> {
+    let what = format!("have CustomResourceDefinition `{name}` established");
+    let wait = await_condition(api.clone(), name, conditions::is_crd_established());
+    match tokio::time::timeout(PATIENCE, wait).await {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => Err(StartError::Foreign(format!("cannot {what}: {error}"))),
+        Err(_) => {
+            let seen = call(&what, api.get_opt(name)).await?;
+            Err(StartError::Late { what, more: seen.as_ref().map(objections).unwrap_or_default() })
+        }
+    }
+}
+
+/// What the cluster has against a definition, such as a short name that another one has taken.
+fn objections(definition: &CustomResourceDefinition) -> String {
+    let conditions = definition.status.iter().flat_map(|status| status.conditions.iter().flatten());
+    let refused = conditions.filter(|condition| condition.status != "True");
+    refused.filter_map(|condition| condition.message.as_ref()).map(|message| format!("; {message}")).collect()
+}
+
+/// Whether the cluster serves a resource: backends are optional, and so are their kinds.
+pub async fn served(client: &Client, group: &str, version: &str, plural: &str) -> Result<bool, StartError> {
+    let what = format!("ask whether `{plural}` of {group}/{version} is served");
+    let list = async {
+        let answer = match group {
+            "" => client.list_core_api_resources(version).await,
+            _ => client.list_api_group_resources(&format!("{group}/{version}")).await,
+        };
+        match answer {
+            Err(error) if code(&error) == Some(404) => Ok(Vec::new()),
+            answer => answer.map(|list| list.resources),
+        }
+    };
+    Ok(call(&what, list).await?.iter().any(|resource| resource.name == plural))
+}

@@ -1,0 +1,56 @@
+//! Judges sets and topologies by the rules, with what the rules need to know of the cluster at this moment.
+
+use serde_json::Value;
+use trellis_api::admission::ClusterView;
+use trellis_api::admission::review::{self, SetReview, TopologyReview};
+use trellis_api::settings::Settings;
+
+use super::live::{Live, in_time};
+use super::review::{Request, Response};
+
+/// Judges a set that is made or changed.
+pub async fn set(request: &Request, live: &Live, settings: &Settings) -> Response {
+    let review = SetReview::of(&request.object, request.old(), settings);
+    let wants = review.wants(settings);
+    let seen = in_time(async {
+        let mut view = ClusterView::default();
+        if let Some(topology) = &wants.topology {
+            live.topologies(topology, &mut view).await?;
+        }
+        if wants.scheduled && live.is_scheduled(&request.namespace, &request.name).await? {
+            view.scheduled.insert((request.namespace.clone(), request.name.clone()));
+        }
+        Ok(view)
+    });
+    match seen.await {
+        Ok(view) => review.judge(&view, settings).into(),
+        Err(error) => Response::unread(&error),
+    }
+}
+
+/// Judges a new number of replicas. What is posted is a `Scale`, which tells nothing but the number, so the set is read.
+pub async fn scale(request: &Request, live: &Live, settings: &Settings) -> Response {
+    let replicas = request.object.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or_default();
+    let replicas = i32::try_from(replicas).unwrap_or(i32::MAX);
+    match in_time(live.set(&request.namespace, &request.name)).await {
+        // One that is not there, or that nothing can be made of, is the server's affair.
+        Ok(set) => match set.and_then(|set| review::stored(&set, settings).object) {
+            Some(set) => review::scaled(&set, replicas, settings).into(),
+            None => Response::allowed(),
+        },
+        Err(error) => Response::unread(&error),
+    }
+}
+
+/// Judges a topology that is made or changed.
+pub async fn topology(request: &Request, by_operator: bool, live: &Live, settings: &Settings) -> Response {
+    let review = TopologyReview::of(&request.object, request.old());
+    let mut view = ClusterView::default();
+    // What the operator changes, the workloads follow.
+    if let Some(topology) = review.wants_sets_of().filter(|_| !by_operator)
+        && let Err(error) = in_time(live.blocking_sets(topology, &mut view)).await
+    {
+        return Response::unread(&error);
+    }
+    review.judge(by_operator, &view, settings).into()
+}

@@ -1,0 +1,251 @@
+//! The two servers that every scenario runs on: the embedded API, one for each scenario, and a real control plane that scenarios share.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use http::Request;
+use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{DeleteParams, PostParams};
+use kube::runtime::conditions::is_crd_established;
+use kube::runtime::wait::await_condition;
+use kube::{Api, Client, Config};
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+use tokio::sync::{Mutex, OnceCell, OwnedMutexGuard};
+use trellis_cluster::api::Behaviour;
+use trellis_cluster::clock::Clock;
+use trellis_cluster::entropy::Entropy;
+use trellis_cluster::faults::Faults;
+use trellis_cluster::nodes::{NodeSpec, Nodes, Now, Options};
+use trellis_cluster::user::User;
+use trellis_testkit::ControlPlane;
+
+use crate::running::{Mode, Running, configuration};
+use crate::startup;
+
+/// Where a scenario runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Server {
+    /// The embedded API, with a clock that stands still while something is done.
+    Embedded,
+    /// kube-apiserver, etcd and kube-controller-manager.
+    Real,
+}
+
+/// Where the operator lives.
+pub const OPERATOR_NAMESPACE: &str = "trellis-system";
+const OPERATOR_ACCOUNT: &str = "trellis-operator";
+
+/// How many simulated nodes there are.
+const NODES: usize = 30;
+
+/// Runs everything that has to do with the real server, since clients belong to the runtime that made them.
+pub static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime")
+});
+
+/// A cluster that is furnished: the kinds are known, and there are nodes.
+pub struct Cluster {
+    pub server: Server,
+    /// The administrator's client.
+    pub client: Client,
+    /// The operator's client; on the embedded API its requests are counted by `faults`.
+    pub operator: Client,
+    pub faults: Faults,
+    /// The embedded API itself.
+    pub embedded: Option<trellis_cluster::api::Api>,
+    pub nodes: Nodes,
+    pub node_names: Vec<String>,
+    pub now: Now,
+    /// The operator that scenarios share, if they do.
+    pub shared: Option<Running>,
+    /// Whoever has it has the control plane for itself.
+    _alone: Option<OwnedMutexGuard<Option<ControlPlane>>>,
+}
+
+impl Cluster {
+    /// An embedded API of one's own.
+    pub async fn embedded() -> Arc<Self> {
+        let clock = Clock::starting_at("2026-01-01T00:00:00Z".parse().expect("a time"));
+        let options = trellis_cluster::api::Options {
+            clock,
+            entropy: Entropy::seeded(1),
+            behaviour: Behaviour { service_accounts: true, taint_new_nodes: false },
+            ..trellis_cluster::api::Options::default()
+        };
+        let api = trellis_cluster::api::Api::new(options);
+        api.furnish().await.expect("the objects of every cluster");
+        let controllers = trellis_cluster::controllers::Options::default();
+        tokio::spawn(trellis_cluster::controllers::run(api.clone(), controllers, std::future::pending()));
+        let client = Client::new(api.service(User::admin()), "default");
+        let faults = Faults::none();
+        let user = User::service_account(OPERATOR_NAMESPACE, OPERATOR_ACCOUNT);
+        let operator = Client::new(faults.around(api.service(user)), "default");
+        let now: Now = Arc::new(move || clock.now());
+        define(&client).await;
+        let (nodes, node_names) = nodes(&client, now.clone()).await;
+        Arc::new(Self {
+            server: Server::Embedded,
+            client,
+            operator,
+            faults,
+            embedded: Some(api),
+            nodes,
+            node_names,
+            now,
+            shared: None,
+            _alone: None,
+        })
+    }
+
+    /// The real control plane that scenarios share, with one operator for all of them.
+    pub async fn shared() -> Arc<Self> {
+        static SHARED: OnceCell<Arc<Cluster>> = OnceCell::const_new();
+        let start = async {
+            let plane = ControlPlane::shared_with_controllers().await.expect("a control plane");
+            let mut cluster = Self::real(plane, None).await;
+            let mode = Mode { timers: true, webhooks: true };
+            cluster.shared = Some(Running::start(&cluster, &configuration(), mode).await);
+            Arc::new(cluster)
+        };
+        SHARED.get_or_init(|| start).await.clone()
+    }
+
+    /// A real control plane that nobody else uses meanwhile, for scenarios that start operators of their own.
+    pub async fn alone() -> Arc<Self> {
+        static ALONE: LazyLock<Arc<Mutex<Option<ControlPlane>>>> = LazyLock::new(Arc::default);
+        let mut plane = ALONE.clone().lock_owned().await;
+        if plane.is_none() {
+            let options = trellis_testkit::Options::with_controllers();
+            *plane = Some(ControlPlane::start(options).await.expect("a control plane"));
+        }
+        Arc::new(Self::real_owned(plane).await)
+    }
+
+    async fn real_owned(guard: OwnedMutexGuard<Option<ControlPlane>>) -> Self {
+        let plane = guard.as_ref().expect("it was started");
+        let mut cluster = Self::real(plane, None).await;
+        cluster._alone = Some(guard);
+        cluster
+    }
+
+    async fn real(plane: &ControlPlane, alone: Option<OwnedMutexGuard<Option<ControlPlane>>>) -> Self {
+        let client = plane.client().expect("a client");
+        let operator = operator_of(plane);
+        let now: Now = Arc::new(k8s_openapi::jiff::Timestamp::now);
+        define(&client).await;
+        let (nodes, node_names) = nodes(&client, now.clone()).await;
+        Self {
+            server: Server::Real,
+            client,
+            operator,
+            faults: Faults::none(),
+            embedded: None,
+            nodes,
+            node_names,
+            now,
+            shared: None,
+            _alone: alone,
+        }
+    }
+}
+
+/// A client that acts as the operator's account.
+fn operator_of(plane: &ControlPlane) -> Client {
+    let mut config = Config::new(plane.url().parse().expect("a URL"));
+    config.root_cert_file = Some(plane.ca_path());
+    config.auth_info.token = Some(plane.admin_token().to_owned().into());
+    let user = User::service_account(OPERATOR_NAMESPACE, OPERATOR_ACCOUNT);
+    config.auth_info.impersonate = Some(user.name);
+    config.auth_info.impersonate_groups = Some(vec!["system:masters".to_owned()]);
+    Client::try_from(config).expect("a client")
+}
+
+/// Makes our kinds and KAI's known, and waits until they are. The operator's namespace is there too.
+async fn define(client: &Client) {
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    let wanted = serde_json::from_value(json!({ "metadata": { "name": OPERATOR_NAMESPACE } })).expect("a namespace");
+    let made = namespaces.create(&PostParams::default(), &wanted).await;
+    assert!(made.is_ok() || is_conflict(&made), "{made:?}");
+    let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let mut names = Vec::new();
+    for definition in trellis_api::crd::own() {
+        names.push(definition.metadata.name.clone().expect("a name"));
+        let made = definitions.create(&PostParams::default(), &definition).await;
+        assert!(made.is_ok() || is_conflict(&made), "{made:?}");
+    }
+    names.extend(define_kai(client).await);
+    for name in names {
+        let established = await_condition(definitions.clone(), &name, is_crd_established());
+        tokio::time::timeout(Duration::from_mins(1), established).await.expect("in time").expect("a definition");
+    }
+}
+
+/// Makes KAI's kinds known. The file is sent as it is: an API server reads YAML.
+pub async fn define_kai(client: &Client) -> Vec<String> {
+    let mut names = Vec::new();
+    for document in include_str!("kai_crds.yaml").split("\n---\n") {
+        let request = Request::post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions?fieldValidation=Strict")
+            .header("content-type", "application/yaml")
+            .body(document.as_bytes().to_vec())
+            .expect("a request");
+        let name = document.lines().find_map(|line| line.strip_prefix("  name: ")).expect("a name");
+        let made: kube::Result<Value> = client.request(request).await;
+        assert!(made.is_ok() || is_conflict(&made), "{name}: {made:?}");
+        names.push(name.to_owned());
+    }
+    names
+}
+
+/// Takes KAI's kinds away again, with all their objects.
+pub async fn undefine_kai(client: &Client) {
+    let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
+    for name in ["topologies.kai.scheduler", "podgroups.scheduling.run.ai"] {
+        definitions.delete(name, &DeleteParams::default()).await.expect("a definition");
+    }
+}
+
+fn is_conflict<T>(result: &kube::Result<T>) -> bool {
+    matches!(result, Err(kube::Error::Api(status)) if status.code == 409)
+}
+
+/// Thirty nodes, 28 to a zone, 20 to a block, 7 to a rack. Pods on them are ready soon after they may start.
+async fn nodes(client: &Client, now: Now) -> (Nodes, Vec<String>) {
+    let names: Vec<String> = (0..NODES).map(|n| format!("node-{n:02}")).collect();
+    let label = |level: &str, n: usize, size: usize| (format!("kubernetes.io/{level}"), format!("{level}-{}", n / size));
+    let specs = names.iter().enumerate().map(|(n, name)| NodeSpec {
+        name: name.clone(),
+        labels: BTreeMap::from([label("zone", n, 28), label("block", n, 20), label("rack", n, 7)]),
+        ..NodeSpec::default()
+    });
+    let options = Options {
+        ready_after: Duration::from_millis(5),
+        heartbeat: Duration::ZERO,
+        init: Some(startup::wait_hook(client.clone())),
+        now,
+        ..Options::default()
+    };
+    let nodes = Nodes::start(client.clone(), specs.collect(), options, |_| ()).await.expect("nodes");
+    (nodes, names)
+}
+
+/// Merges a change into JSON.
+pub fn merged(mut value: Value, change: &Value) -> Value {
+    json_patch::merge(&mut value, change);
+    value
+}
+
+/// A namespace of one's own, with the account that pods need.
+pub async fn namespace(client: &Client) -> String {
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    let wanted = serde_json::from_value(json!({ "metadata": { "generateName": "e2e-" } })).expect("a namespace");
+    let made = namespaces.create(&PostParams::default(), &wanted).await.expect("a namespace");
+    let name = made.metadata.name.expect("a name");
+    let accounts: Api<k8s_openapi::api::core::v1::ServiceAccount> = Api::namespaced(client.clone(), &name);
+    let account = serde_json::from_value(json!({ "metadata": { "name": "default" } })).expect("an account");
+    // Whoever looks after accounts may have been first.
+    drop(accounts.create(&PostParams::default(), &account).await);
+    name
+}

@@ -1,0 +1,316 @@
+//! A world for one scenario: a namespace on a server, an operator, nodes, a scheduler, and an observer of all that happens.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+use trellis_api::names::label;
+use trellis_lifecycle::Kind;
+
+use crate::binder::Binder;
+use crate::running::{Mode, Running, configuration};
+use crate::server::{Cluster, Server, namespace};
+use crate::view::{Observer, View, objects};
+use crate::workloads::Set;
+
+/// What scenarios look at. Claims are left out: the embedded API does not serve them.
+pub fn kinds() -> Vec<Kind> {
+    Kind::ALL.into_iter().filter(|kind| *kind != Kind::ResourceClaim).collect()
+}
+
+/// What a scenario needs beyond the usual.
+#[derive(Clone, Debug)]
+pub struct Needs {
+    /// It waits for time to pass, so the operator's timers are on.
+    pub timers: bool,
+    /// It starts operators of its own, with this configuration first.
+    pub alone: Option<Value>,
+    /// Nobody judges what users write before it is stored.
+    pub no_webhooks: bool,
+}
+
+impl Needs {
+    /// Nothing special.
+    pub fn nothing() -> Self {
+        Self { timers: false, alone: None, no_webhooks: false }
+    }
+
+    /// Something happens after a time.
+    pub fn timers() -> Self {
+        Self { timers: true, ..Self::nothing() }
+    }
+
+    /// Operators of its own, this configuration first.
+    pub fn configured(configuration: Value) -> Self {
+        Self { alone: Some(configuration), ..Self::nothing() }
+    }
+
+    /// Operators of its own, the usual configuration first.
+    pub fn alone() -> Self {
+        Self::configured(configuration())
+    }
+
+    /// The same, without webhooks.
+    pub fn no_webhooks() -> Self {
+        Self { no_webhooks: true, ..Self::alone() }
+    }
+}
+
+impl Needs {
+    fn mode(&self, server: Server) -> Mode {
+        Mode { timers: self.timers || server == Server::Real, webhooks: !self.no_webhooks }
+    }
+}
+
+/// A world.
+pub struct World {
+    pub cluster: Arc<Cluster>,
+    pub client: Client,
+    pub namespace: String,
+    pub binder: Binder,
+    pub observer: Observer,
+    needs: Needs,
+    operator: Mutex<Running>,
+    open: Mutex<BTreeSet<String>>,
+}
+
+impl World {
+    /// A world on this server.
+    pub async fn on(server: Server, needs: Needs) -> Self {
+        let cluster = match (server, &needs.alone) {
+            (Server::Embedded, _) => Cluster::embedded().await,
+            (Server::Real, None) => Cluster::shared().await,
+            (Server::Real, Some(_)) => Cluster::alone().await,
+        };
+        let client = cluster.client.clone();
+        let namespace = namespace(&client).await;
+        let patience = match server {
+            // Time stands still while anything is done, so this costs nothing.
+            Server::Embedded => Duration::from_mins(30),
+            Server::Real => Duration::from_mins(1),
+        };
+        let observer = Observer::start(&client, &namespace, &kinds(), patience).await;
+        let binder = Binder::start(&client, &namespace, cluster.now.clone());
+        let operator = match &cluster.shared {
+            Some(operator) => operator.clone(),
+            None => {
+                let configuration = needs.alone.clone().unwrap_or_else(configuration);
+                Running::start(&cluster, &configuration, needs.mode(server)).await
+            }
+        };
+        let (operator, open) = (Mutex::new(operator), Mutex::default());
+        Self { cluster, client, namespace, binder, observer, needs, operator, open }
+    }
+
+    pub fn is_real(&self) -> bool {
+        self.cluster.server == Server::Real
+    }
+
+    pub fn operator(&self) -> Running {
+        self.operator.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Ends the operator and starts another with this configuration. Only in a world of one's own.
+    pub async fn restart(&self, configuration: &Value) {
+        assert!(self.cluster.shared.is_none(), "the operator is not this scenario's alone");
+        self.operator().stop().await;
+        let operator = Running::start(&self.cluster, configuration, self.needs.mode(self.cluster.server)).await;
+        *self.operator.lock().unwrap_or_else(PoisonError::into_inner) = operator;
+    }
+
+    /// How long a broken gang may stay: short where time is real.
+    pub fn delay(&self) -> &'static str {
+        if self.is_real() { "1s" } else { "1m" }
+    }
+
+    /// Lets time pass where it costs nothing.
+    pub async fn pass(&self, time: Duration) {
+        if !self.is_real() {
+            tokio::time::sleep(time).await;
+        }
+    }
+
+    /// Waits until it is so, and says how it is then.
+    pub async fn until(&self, what: &str, is_so: impl Fn(&View) -> bool) -> View {
+        self.observer.until(what, is_so).await
+    }
+
+    /// Waits until exactly these pods have nodes, and sees that it stays so: how many of each clique.
+    pub async fn placed(&self, expected: &[(&str, usize)]) -> View {
+        let expected: BTreeMap<String, usize> =
+            expected.iter().filter(|(_, count)| *count > 0).map(|(name, count)| ((*name).to_owned(), *count)).collect();
+        let what = format!("these have nodes: {expected:?}");
+        self.until(&what, |view| view.placed() == expected).await;
+        self.quiet().await;
+        let view = self.observer.view();
+        assert_eq!(view.placed(), expected, "for a moment it was so, then not\n{}", view.dump());
+        view
+    }
+
+    /// Waits until all live pods of the set are ready, as many as there should be.
+    pub async fn ready(&self, pods: usize) -> View {
+        let what = format!("{pods} pods are ready, and no others are there");
+        self.until(&what, |view| view.pods().count() == pods && view.pods().all(|pod| pod.is_ready())).await
+    }
+
+    /// Waits until nobody has anything to do.
+    pub async fn quiet(&self) {
+        if !self.is_real() {
+            // Time moves only when nobody has anything to do.
+            tokio::time::sleep(Duration::from_secs(5)).await;
+            return;
+        }
+        let mut before = self.versions().await;
+        loop {
+            self.operator().settled().await;
+            self.binder.settled().await;
+            let after = self.versions().await;
+            if before == after && self.observer.view().versions() == after {
+                return;
+            }
+            before = after;
+        }
+    }
+
+    /// The version of every object.
+    async fn versions(&self) -> BTreeMap<(Kind, String), String> {
+        let mut versions = BTreeMap::new();
+        // Topologies belong to all scenarios of a server.
+        for kind in kinds().into_iter().filter(|kind| kind.is_namespaced()) {
+            let listed = objects(&self.client, &self.namespace, kind).list(&ListParams::default()).await;
+            for object in listed.expect("a list").items {
+                let version = object.metadata.resource_version.unwrap_or_default();
+                versions.insert((kind, object.metadata.name.unwrap_or_default()), version);
+            }
+        }
+        versions
+    }
+
+    /// Opens so many more nodes to the scheduler.
+    pub fn open(&self, count: usize) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let closed = self.cluster.node_names.iter().filter(|node| !open.contains(*node));
+        let more: Vec<String> = closed.take(count).cloned().collect();
+        assert_eq!(more.len(), count, "there are not so many nodes");
+        open.extend(more.clone());
+        self.binder.open(more);
+    }
+
+    /// Closes a node to the scheduler.
+    pub fn close(&self, node: &str) {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(node);
+        self.binder.close([node.to_owned()]);
+    }
+
+    /// Closes all nodes to the scheduler, and says which they were.
+    pub fn close_all(&self) -> Vec<String> {
+        let open = std::mem::take(&mut *self.open.lock().unwrap_or_else(PoisonError::into_inner));
+        self.binder.close(open.clone());
+        open.into_iter().collect()
+    }
+
+    /// Opens these nodes.
+    pub fn reopen(&self, nodes: Vec<String>) {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).extend(nodes.clone());
+        self.binder.open(nodes);
+    }
+
+    /// Creates a set.
+    pub async fn create(&self, set: &Set) -> Value {
+        self.try_create(set).await.expect("the set is admitted")
+    }
+
+    /// Creates a set, or says why not.
+    pub async fn try_create(&self, set: &Set) -> kube::Result<Value> {
+        self.make(Kind::PodCliqueSet, set.value()).await
+    }
+
+    /// Creates an object of any kind, as strictly as the server can be.
+    pub async fn make(&self, kind: Kind, object: &Value) -> kube::Result<Value> {
+        let url = format!("{}?fieldValidation=Strict", self.api(kind).resource_url());
+        let request = http::Request::post(url).header("content-type", "application/json");
+        self.client.request(request.body(object.to_string().into_bytes()).expect("a request")).await
+    }
+
+    /// Where objects of a kind are found.
+    pub fn api(&self, kind: Kind) -> Api<kube::api::DynamicObject> {
+        objects(&self.client, &self.namespace, kind)
+    }
+
+    /// Changes an object as its user would: reads, changes, writes, and again if somebody else was faster.
+    pub async fn edit(&self, kind: Kind, name: &str, change: impl Fn(&mut Value)) {
+        self.try_edit(kind, name, change).await.expect("the change is admitted");
+    }
+
+    /// As [`World::edit`], or says why it is refused.
+    pub async fn try_edit(&self, kind: Kind, name: &str, change: impl Fn(&mut Value)) -> kube::Result<()> {
+        loop {
+            let found = self.api(kind).get(name).await?;
+            let mut value = serde_json::to_value(found).expect("an object is JSON");
+            change(&mut value);
+            let changed = serde_json::from_value(value).expect("an object");
+            match self.api(kind).replace(name, &PostParams::default(), &changed).await {
+                Err(kube::Error::Api(status)) if status.reason == "Conflict" => {}
+                result => return result.map(drop),
+            }
+        }
+    }
+
+    /// Sets replicas by the scale subresource.
+    pub async fn scale(&self, kind: Kind, name: &str, replicas: usize) {
+        let patch = Patch::Merge(json!({ "spec": { "replicas": replicas } }));
+        self.api(kind).patch_scale(name, &PatchParams::default(), &patch).await.expect("scaled");
+    }
+
+    /// Deletes an object.
+    pub async fn delete(&self, kind: Kind, name: &str) {
+        self.api(kind).delete(name, &DeleteParams::default()).await.expect("deleted");
+    }
+
+    /// Loses pods for good: their nodes are closed before they are deleted.
+    pub async fn lose(&self, pods: &[&str]) {
+        let view = self.observer.view();
+        for name in pods {
+            if let Some(node) = view.get(Kind::Pod, name)["spec"]["nodeName"].as_str() {
+                self.close(node);
+            }
+        }
+        // The scheduler has to know before it sees room.
+        self.binder.settled().await;
+        for name in pods {
+            self.delete(Kind::Pod, name).await;
+        }
+    }
+
+    /// Ends the world: no law was broken, and when the sets are deleted nothing is left of them.
+    pub async fn end(self) {
+        self.observer.no_laws();
+        for name in self.observer.view().names(Kind::PodCliqueSet) {
+            self.delete(Kind::PodCliqueSet, name).await;
+        }
+        self.until("nothing is left of the sets", |view| left(view).is_empty()).await;
+        if self.cluster.shared.is_none() {
+            self.operator().stop().await;
+        }
+        if self.is_real() {
+            let namespaces: Api<k8s_openapi::api::core::v1::Namespace> = Api::all(self.client.clone());
+            drop(namespaces.delete(&self.namespace, &DeleteParams::default()).await);
+        }
+    }
+}
+
+/// Whatever belongs to a set.
+pub fn left(view: &View) -> Vec<String> {
+    let mut left = Vec::new();
+    for kind in kinds().into_iter().filter(|kind| kind.is_namespaced()) {
+        let of_set = |object: &Value| {
+            kind == Kind::PodCliqueSet || !object["metadata"]["labels"][label::PART_OF].is_null()
+        };
+        let found = view.all(kind).filter(|(_, object)| of_set(object));
+        left.extend(found.map(|(name, _)| format!("{kind:?} {name}")));
+    }
+    left
+}

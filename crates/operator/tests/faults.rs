@@ -1,0 +1,160 @@
+//! Whatever goes wrong between the operator and the API, what it leaves in the end is the same.
+//!
+//! Twelve lifecycles are played on the embedded API. Once undisturbed, which gives the states to expect after every step; then once for
+//! every write and everything that can happen to it: the request is lost, the answer is lost, the operator dies before or after the write
+//! took effect. Then by chance, with lists that are old and watches that break, stutter and stall. Then by other ways to the same set.
+//!
+//! Each run has a runtime of its own whose clock moves only when nobody has anything to do, so nothing here waits for real time.
+//! `TRELLIS_SEED` chooses other accidents and ways, `TRELLIS_LONG` ten times as many, `TRELLIS_ONLY` one scenario by a part of its name.
+
+#[path = "faults/orders.rs"]
+mod orders;
+#[path = "faults/play.rs"]
+mod play;
+#[path = "faults/script.rs"]
+mod script;
+#[path = "faults/stage.rs"]
+mod stage;
+#[path = "faults/state.rs"]
+mod state;
+#[path = "faults/trouble.rs"]
+mod trouble;
+#[path = "faults/world.rs"]
+mod world;
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use play::{How, Plight, Played, play};
+use script::Scenario;
+use state::State;
+use trellis_lifecycle::site;
+
+const SEED: u64 = 20_260_802;
+/// Runs in which anything may happen to any request.
+const TROUBLED: usize = 200;
+/// Ways to the same set.
+const WAYS: usize = 60;
+/// How many failures are shown.
+const SHOWN: usize = 5;
+
+/// A scenario with the states that it has undisturbed.
+struct Known {
+    scenario: Scenario,
+    states: Vec<State>,
+    writes: usize,
+}
+
+static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| {
+    let only = std::env::var("TRELLIS_ONLY").unwrap_or_default();
+    let scenarios: Vec<Scenario> = script::all().into_iter().filter(|it| it.name.contains(&only)).collect();
+    let played = on_all_cores(scenarios.len(), |at| alone(play(&scenarios[at], Plight::None, None)));
+    let known = scenarios.iter().zip(played).map(|(scenario, played)| {
+        let Played { states, writes, .. } = played.unwrap_or_else(|why| panic!("undisturbed: {why}"));
+        Known { scenario: scenario.clone(), states, writes }
+    });
+    known.collect()
+});
+
+/// Runs something in a runtime of its own, whose clock moves only when nobody has anything to do.
+fn alone<T>(run: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    let runtime = runtime.expect("a runtime");
+    catch_unwind(AssertUnwindSafe(|| runtime.block_on(run))).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        Err(text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_default())
+    })
+}
+
+/// Does so many things, as many at a time as there are cores.
+fn on_all_cores<T: Send>(count: usize, run: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    if at >= count {
+                        return;
+                    }
+                    let result = run(at);
+                    done.lock().unwrap_or_else(PoisonError::into_inner).push((at, result));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+fn seed() -> u64 {
+    std::env::var("TRELLIS_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(SEED)
+}
+
+fn times() -> usize {
+    if std::env::var_os("TRELLIS_LONG").is_some() { 10 } else { 1 }
+}
+
+/// Fails with the first of the failures, if there are any.
+fn judge(failures: &[String]) {
+    let shown: Vec<&str> = failures.iter().take(SHOWN).map(String::as_str).collect();
+    assert!(failures.is_empty(), "{} failures, the first of them:\n{}", failures.len(), shown.join("\n\n"));
+}
+
+#[test]
+fn every_write_may_be_lost_or_be_the_last() {
+    let runs: Vec<(&Known, usize, How)> = KNOWN
+        .iter()
+        .flat_map(|known| (0..known.writes).flat_map(move |at| How::ALL.map(|how| (known, at, how))))
+        .collect();
+    let results = on_all_cores(runs.len(), |at| {
+        let (known, number, how) = runs[at];
+        let played = alone(play(&known.scenario, Plight::At(number, how), Some(&known.states)));
+        played.map(|played| played.hit).map_err(|why| format!("write {number}, {how:?}: {why}"))
+    });
+    let mut coverage: BTreeMap<String, BTreeMap<How, usize>> = BTreeMap::new();
+    let mut failures = Vec::new();
+    for ((_, _, how), result) in runs.iter().zip(results) {
+        match result {
+            Ok(hit) => hit.into_keys().for_each(|site| *coverage.entry(site).or_default().entry(*how).or_default() += 1),
+            Err(why) => failures.push(why),
+        }
+    }
+    println!("{} runs; how often something happened to a write, by what the write is for:", runs.len());
+    for (site, counts) in &coverage {
+        println!("{site:60} {counts:?}");
+    }
+    judge(&failures);
+    if std::env::var_os("TRELLIS_ONLY").is_none() {
+        let is_missed = |site: &&str| How::ALL.iter().any(|how| coverage.get(*site).and_then(|counts| counts.get(how)).is_none());
+        let missed: Vec<&str> = site::ALL.into_iter().filter(is_missed).collect();
+        assert!(missed.is_empty(), "nothing ever happened to these: {missed:?}");
+    }
+}
+
+#[test]
+fn accidents_change_nothing_in_the_end() {
+    let (seed, count) = (seed(), TROUBLED * times());
+    println!("TRELLIS_SEED={seed}");
+    let results = on_all_cores(count, |at| {
+        let known = &KNOWN[at % KNOWN.len()];
+        let seed = seed.wrapping_add(u64::try_from(at).unwrap_or(0));
+        let played = alone(play(&known.scenario, Plight::Seeded(seed), Some(&known.states)));
+        played.map(drop).map_err(|why| format!("seed {seed}: {why}"))
+    });
+    judge(&results.into_iter().filter_map(Result::err).collect::<Vec<_>>());
+}
+
+#[test]
+fn every_way_to_a_set_ends_the_same() {
+    let (seed, count) = (seed(), WAYS * times());
+    println!("TRELLIS_SEED={seed}");
+    let results = on_all_cores(count, |at| {
+        let seed = seed.wrapping_add(u64::try_from(at).unwrap_or(0));
+        alone(orders::check(seed)).map_err(|why| format!("seed {seed}: {why}"))
+    });
+    judge(&results.into_iter().filter_map(Result::err).collect::<Vec<_>>());
+}
