@@ -149,6 +149,9 @@ pub struct UpArgs {
     /// Where to write the kubeconfig; it holds a token, and only you can read it
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
+    /// OperatorConfiguration of the operator
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
     /// Leave parts out, for those who bring their own
     #[arg(long, value_enum, value_delimiter = ',', value_name = "PARTS")]
     pub without: Vec<Part>,

@@ -75,7 +75,7 @@ fn at<E: Into<anyhow::Error>>(code: u8) -> impl Fn(E) -> Failure {
 }
 
 /// Reads and judges the configuration; says what is wrong with it.
-fn configuration(path: &PathBuf) -> Result<Option<OperatorConfiguration>> {
+pub fn configuration(path: &PathBuf) -> Result<Option<OperatorConfiguration>> {
     let object = validate::read_config(path)?;
     let decoded: Decoded<OperatorConfiguration> = decode(Kind::OperatorConfiguration, object.document.value.clone());
     let config = decoded.object.clone();

@@ -2,6 +2,7 @@
 
 mod access;
 mod cluster;
+mod operator;
 mod steps;
 
 use std::path::Path;
@@ -10,6 +11,7 @@ use std::time::Instant;
 use anyhow::{Context as _, Result};
 use kube::Client;
 use tokio::sync::watch;
+use trellis_api::settings::Settings;
 use trellis_cluster::api::{Api, Behaviour, Options};
 use trellis_cluster::journal::Journal;
 use trellis_cluster::nodes::Nodes;
@@ -59,18 +61,26 @@ async fn up(args: &UpArgs, simulated: &Simulated) -> Result<()> {
     let work = async {
         api.furnish().await?;
         let client = client(&api, User::admin());
-        cluster::install(&client, simulated, &steps).await?;
+        cluster::install(&client, &steps).await?;
+        let operating = if args.without.contains(&Part::Operator) {
+            None
+        } else {
+            let operating = operator::start(&api, settings(args)?, until()).await?;
+            steps.say("operator");
+            Some(operating)
+        };
+        cluster::apply_objects(&client, simulated).await?;
         let nodes = if args.without.contains(&Part::Nodes) {
             None
         } else {
             Some(nodes_in_process(&api, simulated, &steps).await?)
         };
         api.set_ready(true);
-        Ok::<_, anyhow::Error>(nodes)
+        Ok::<_, anyhow::Error>((nodes, operating))
     };
-    let nodes = tokio::select! {
-        nodes = work => nodes?,
-        () = interrupted() => None,
+    let (nodes, operating) = tokio::select! {
+        parts = work => parts?,
+        () = interrupted() => (None, None),
     };
     if api.is_ready() {
         steps.welcome(args, &kubeconfig, begun.elapsed());
@@ -78,12 +88,23 @@ async fn up(args: &UpArgs, simulated: &Simulated) -> Result<()> {
     }
     steps.say("stopping");
     let _ = stop.send(true);
+    if let Some(operating) = operating {
+        let _ = operating.await;
+    }
     if let Some(nodes) = nodes {
         nodes.stop().await;
     }
     let _ = tokio::join!(serving, controlling);
     access::remove(&kubeconfig);
     Ok(())
+}
+
+/// What the configuration comes to; without one, topology is on and the topologies are those of the cluster's file.
+fn settings(args: &UpArgs) -> Result<Settings> {
+    let Some(path) = &args.config else { return Ok(Settings::default()) };
+    let config = crate::operator::configuration(path)?;
+    let config = config.with_context(|| format!("{}: the configuration is refused", path.display()))?;
+    Ok(Settings::of(&config))
 }
 
 fn store(data: Option<&Path>, fsync: bool) -> Result<Store> {

@@ -51,8 +51,12 @@ pub fn decide(observed: &Observed, plan: &mut Plan) {
             }
         }
     }
-    for gang in observed.gangs.values() {
-        delete(site::DELETE_GANG, Kind::PodGang, &gang.metadata, plan);
+    for (name, gang) in &observed.gangs {
+        if delete(site::DELETE_GANG, Kind::PodGang, &gang.metadata, plan)
+            && let Some(group) = observed.kai_pod_groups.get(name)
+        {
+            plan.delete(site::BACKEND_GROUP, Kind::KaiPodGroup, &group.metadata, false);
+        }
     }
     let children = (observed.services.values().map(|o| (Kind::Service, &o.metadata)))
         .chain(observed.accounts.values().map(|o| (Kind::ServiceAccount, &o.metadata)))

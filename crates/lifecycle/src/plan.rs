@@ -18,8 +18,10 @@ pub struct Plan {
     pub statuses: Vec<Write>,
     /// What must be true, by a fresh look, before anything is deleted: a deletion never rests on a cache alone.
     pub confirm: Vec<Confirm>,
-    /// What people are told.
+    /// What people are told once the writes are carried out.
     pub notes: Vec<Note>,
+    /// What people are told with the statuses.
+    pub status_notes: Vec<Note>,
     /// When to look again, should nothing happen before.
     pub wake_at: Option<Timestamp>,
     /// What the writes delete.

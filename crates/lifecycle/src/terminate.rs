@@ -95,13 +95,7 @@ fn is_preempted(gang: &Gang<'_>) -> bool {
 }
 
 /// Decides for a replica of the set, whose base comes first, which of its gangs have to go.
-fn judge(
-    picture: &Picture<'_>,
-    gangs: &[Gang<'_>],
-    current: Option<usize>,
-    busy: &BTreeSet<String>,
-    plan: &mut Plan,
-) {
+fn judge(picture: &Picture<'_>, gangs: &[Gang<'_>], current: Option<usize>, busy: &BTreeSet<String>, plan: &mut Plan) {
     let [base, scaled @ ..] = gangs else { return };
     let is_updating = current == Some(base.set_index);
     match breach::of_base(picture, base, is_updating, plan) {

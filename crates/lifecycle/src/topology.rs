@@ -269,5 +269,5 @@ fn note_left_out(topology: &ClusterTopology, backend: Option<&KaiJudgement>, pla
 
 fn note(topology: &ClusterTopology, (warning, reason, message): (bool, &'static str, String), plan: &mut Plan) {
     let about = Target::of(Kind::ClusterTopology, &topology.metadata);
-    plan.notes.push(Note { about, warning, reason, message });
+    plan.status_notes.push(Note { about, warning, reason, message });
 }

@@ -44,8 +44,7 @@ pub fn decide(picture: &Picture<'_>, plan: &mut Plan) {
 
 /// The pods of a clique that were made from another template and have work left to do; what has succeeded is never made anew.
 pub(crate) fn outdated<'p, 'a>(clique: &'p Clique<'a>) -> impl Iterator<Item = &'a Arc<Pod>> + use<'p, 'a> {
-    let is_outdated =
-        |pod: &Pod| pod.is_member() && !pod.has_succeeded() && !pod.is_at(&clique.instance.template_hash);
+    let is_outdated = |pod: &Pod| pod.is_member() && !pod.has_succeeded() && !pod.is_at(&clique.instance.template_hash);
     clique.pods.iter().copied().filter(move |pod| is_outdated(pod))
 }
 
@@ -64,11 +63,13 @@ fn next_of_clique<'a>(clique: &Clique<'a>) -> Vec<&'a Arc<Pod>> {
 
 /// The pods of a scaling group that go now.
 fn next_of_group<'a>(picture: &Picture<'a>, group: &Group<'_>) -> Vec<&'a Arc<Pod>> {
-    let cliques = |replica: &Vec<usize>| -> Vec<&Clique<'a>> { replica.iter().map(|at| &picture.cliques[*at]).collect() };
+    let cliques =
+        |replica: &Vec<usize>| -> Vec<&Clique<'a>> { replica.iter().map(|at| &picture.cliques[*at]).collect() };
     let replicas: Vec<Vec<&Clique<'a>>> = group.replicas.iter().map(cliques).collect();
     let is_available = |replica: &[&Clique<'a>]| replica.iter().all(|clique| clique.counts.is_available());
     let old = |replica: &[&Clique<'a>]| replica.iter().flat_map(|clique| outdated(clique)).collect::<Vec<_>>();
-    let idle: Vec<_> = replicas.iter().filter(|replica| !is_available(replica)).flat_map(|replica| old(replica)).collect();
+    let idle: Vec<_> =
+        replicas.iter().filter(|replica| !is_available(replica)).flat_map(|replica| old(replica)).collect();
     if !idle.is_empty() {
         return idle;
     }

@@ -409,7 +409,7 @@ impl Index {
             Kind::ScalingGroup => self.put(serde_json::from_str::<PodCliqueScalingGroup>(text)?),
             Kind::PodClique => self.put(serde_json::from_str::<PodClique>(text)?),
             Kind::PodGang => self.put(serde_json::from_str::<PodGang>(text)?),
-            Kind::Pod => self.put(crate::watch::trimmed_pod(serde_json::from_str::<Pod>(text)?)),
+            Kind::Pod => self.put(crate::watches::trimmed_pod(serde_json::from_str::<Pod>(text)?)),
             Kind::Service => self.put(serde_json::from_str::<Service>(text)?),
             Kind::ServiceAccount => self.put(serde_json::from_str::<ServiceAccount>(text)?),
             Kind::Role => self.put(serde_json::from_str::<Role>(text)?),

@@ -12,7 +12,7 @@ mod metrics;
 mod queue;
 mod start;
 mod topologies;
-mod watch;
+mod watches;
 pub mod webhooks;
 mod work;
 
@@ -20,11 +20,11 @@ pub use metrics::{CONTENT_TYPE as METRICS_CONTENT_TYPE, Metrics};
 pub use start::{StartError, install_crds, own_user, served, synchronise};
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use jiff::Timestamp;
 use kube::Client;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tracing::{info, warn};
 use trellis_api::kinds::config::Authorizer;
@@ -35,7 +35,7 @@ use crate::events::Events;
 use crate::index::Index;
 use crate::lease::Leadership;
 use crate::queue::Queue;
-use crate::watch::Watches;
+use crate::watches::Watches;
 use crate::work::{Attempts, Workers};
 
 /// What time it is, for stamps. Waiting is `tokio::time`'s.
@@ -111,7 +111,7 @@ pub struct Operator {
     metrics: Metrics,
     handler: Option<webhooks::Handler>,
     user: String,
-    ready: Arc<AtomicBool>,
+    ready: watch::Sender<bool>,
 }
 
 impl Operator {
@@ -137,7 +137,7 @@ impl Operator {
             metrics: Metrics::new(),
             handler,
             user,
-            ready: Arc::default(),
+            ready: watch::Sender::new(false),
         })
     }
 
@@ -153,8 +153,17 @@ impl Operator {
 
     /// Tells, at any time, whether we serve: webhooks are set up, and this process leads or stands by.
     pub fn readiness(&self) -> impl Fn() -> bool + Clone + Send + Sync + 'static {
-        let ready = Arc::clone(&self.ready);
-        move || ready.load(Ordering::Relaxed)
+        let ready = self.ready.subscribe();
+        move || *ready.borrow()
+    }
+
+    /// Resolves once we serve.
+    pub fn serving(&self) -> impl Future<Output = ()> + Send + 'static {
+        let mut ready = self.ready.subscribe();
+        async move {
+            // Either it is said, or nobody is left to say it.
+            let _ = ready.wait_for(|ready| *ready).await;
+        }
     }
 
     /// Resolves when nothing is being done and nothing waits to be done now.
@@ -168,9 +177,17 @@ impl Operator {
         let mut tasks = JoinSet::new();
         if let Webhooks::On(reach, certificates) = &self.options.webhooks {
             let authorizer = self.options.authorizer.enabled;
-            tasks.spawn(publish(self.client.clone(), reach.clone(), certificates.clone(), self.user.clone(), authorizer));
+            let publisher = Publisher {
+                client: self.client.clone(),
+                reach: reach.clone(),
+                user: self.user.clone(),
+                authorizer,
+                ready: self.ready.clone(),
+            };
+            tasks.spawn(publisher.publish(certificates.clone()));
+        } else {
+            self.ready.send_replace(true);
         }
-        self.ready.store(true, Ordering::Relaxed);
         tokio::pin!(stop);
         let leadership = match self.options.lease.clone() {
             None => Leadership::always(),
@@ -186,7 +203,7 @@ impl Operator {
         info!(identity = self.options.identity, "leading");
         let watches =
             Watches { index: Arc::clone(&self.index), queue: Arc::clone(&self.queue), metrics: self.metrics.clone() };
-        let mut following = watch::start(&self.client, &watches, &self.options.settings.profiles);
+        let mut following = watches::start(&self.client, &watches, &self.options.settings.profiles);
         let actor =
             Actor::new(self.client.clone(), Arc::clone(&self.index), leadership.clone(), self.metrics.clone());
         let workers = Arc::new(Workers {
@@ -218,7 +235,7 @@ impl Operator {
             Some(ended) = tasks.join_next() => Err(RunError::Task(format!("{ended:?}"))),
             Some(ended) = following.join_next() => Err(RunError::Task(format!("{ended:?}"))),
         };
-        self.ready.store(false, Ordering::Relaxed);
+        self.ready.send_replace(false);
         actor.drain().await;
         tasks.shutdown().await;
         following.shutdown().await;
@@ -233,25 +250,34 @@ impl Operator {
 /// How soon it is tried again to tell the API server of our webhooks.
 const PUBLISH_AGAIN: Duration = Duration::from_secs(5);
 
-/// Tells the API server of our webhooks, and keeps the certificate that they show current. In one process with the API there is none.
-async fn publish(
+/// Tells the API server of our webhooks.
+struct Publisher {
     client: Client,
     reach: webhooks::Reach,
-    certificates: Option<webhooks::Certificates>,
     user: String,
     authorizer: bool,
-) {
-    let install = |bundle: Option<Vec<u8>>| {
-        let wanted = webhooks::configurations(&reach, bundle.as_deref(), &user, authorizer);
-        let client = client.clone();
-        async move { webhooks::install(&client, &wanted).await.map(drop) }
-    };
-    if let Some(certificates) = certificates {
-        certificates.keep(install).await;
+    ready: watch::Sender<bool>,
+}
+
+impl Publisher {
+    /// Tells it, and keeps the certificate that they show current, for ever. In one process with the API there is no certificate.
+    async fn publish(self, certificates: Option<webhooks::Certificates>) {
+        let install = |bundle: Option<Vec<u8>>| {
+            let this = &self;
+            async move {
+            let wanted = webhooks::configurations(&this.reach, bundle.as_deref(), &this.user, this.authorizer);
+            webhooks::install(&this.client, &wanted).await?;
+            this.ready.send_if_modified(|ready| !std::mem::replace(ready, true));
+            Ok::<(), kube::Error>(())
+            }
+        };
+        if let Some(certificates) = certificates {
+            certificates.keep(install).await;
+        }
+        while let Err(error) = install(None).await {
+            warn!(%error, "the API server could not be told of our webhooks; trying again");
+            tokio::time::sleep(PUBLISH_AGAIN).await;
+        }
+        std::future::pending::<()>().await;
     }
-    while let Err(error) = install(None).await {
-        warn!(%error, "the API server could not be told of our webhooks; trying again");
-        tokio::time::sleep(PUBLISH_AGAIN).await;
-    }
-    std::future::pending::<()>().await;
 }

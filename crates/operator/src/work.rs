@@ -126,7 +126,10 @@ impl Workers {
                 return self.finish(plan, namespace, name).await;
             }
             match self.carry_out(&plan).await {
-                Carried::Out => stale = 0,
+                Carried::Out => {
+                    stale = 0;
+                    plan.notes.into_iter().for_each(|note| self.say(note, namespace, name));
+                }
                 Carried::Stale if stale < STALE_MAX => stale += 1,
                 Carried::Stale => {
                     let description = "the objects keep changing under our hands".to_owned();
@@ -156,9 +159,7 @@ impl Workers {
 
     /// Says what is to be said once nothing is left to write.
     pub async fn finish(&self, plan: Plan, namespace: &str, name: &str) -> Turn {
-        for note in plan.notes {
-            self.say(note, namespace, name);
-        }
+        plan.status_notes.into_iter().for_each(|note| self.say(note, namespace, name));
         let outcomes = self.actor.all(plan.statuses).await;
         if outcomes.contains(&Outcome::Deposed) {
             return Turn::Deposed;

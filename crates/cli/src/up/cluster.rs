@@ -89,8 +89,8 @@ fn spec(node: k8s_openapi::api::core::v1::Node) -> NodeSpec {
     }
 }
 
-/// Applies the definitions of our kinds and of KAI's, and what else stands in the file.
-pub async fn install(client: &Client, simulated: &Simulated, steps: &Steps) -> Result<()> {
+/// Applies the definitions of our kinds and of KAI's.
+pub async fn install(client: &Client, steps: &Steps) -> Result<()> {
     let mut definitions = crd::own();
     definitions.extend(crd::kai());
     let count = definitions.len();
@@ -100,6 +100,11 @@ pub async fn install(client: &Client, simulated: &Simulated, steps: &Steps) -> R
         api.patch(&definition.name_any(), &params, &Patch::Apply(&definition)).await?;
     }
     steps.say(&format!("{count} custom resource definitions"));
+    Ok(())
+}
+
+/// Applies what stands in the file beside the cluster. The operator is there already, and judges it like anything else.
+pub async fn apply_objects(client: &Client, simulated: &Simulated) -> Result<()> {
     for object in &simulated.objects {
         apply(client, object).await.with_context(|| format!("{} {}", object["kind"], object["metadata"]["name"]))?;
     }

@@ -46,11 +46,9 @@ impl Steps {
         self.say("try:");
         let labels = if args.cluster.is_none() { " -L example.com/rack,nvidia.com/gpu.clique" } else { "" };
         self.say(&format!("  trellis kubectl{flag} get nodes{labels}"));
-        self.say(&format!("  trellis kubectl{flag} get clustertopologies"));
+        self.say(&format!("  trellis kubectl{flag} get podcliquesets,podgangs,pods"));
         self.say(&format!("  export KUBECONFIG={}", kubeconfig.display()));
-        self.say(
-            "no operator and no scheduler run here yet: pods get nodes by `spec.nodeName` or by a scheduler of yours",
-        );
+        self.say("no scheduler runs here yet: pods wait for one of yours");
         if args.data.is_none() {
             self.say("state is in memory and gone when this stops; keep it with `--data DIR`");
         }

@@ -246,7 +246,7 @@ fn notes(pass: &Pass<'_, '_>, status: &PodCliqueSetStatus, plan: &mut Plan) {
     let set = pass.picture.set;
     let stored = set.status.clone().unwrap_or_default();
     let mut note = |warning, reason, message: String| {
-        plan.notes.push(Note { about: Target::of(Kind::PodCliqueSet, &set.metadata), warning, reason, message });
+        plan.status_notes.push(Note { about: Target::of(Kind::PodCliqueSet, &set.metadata), warning, reason, message });
     };
     let turned = |kind| {
         let (before, after) = (find(&stored.conditions, kind), find(&status.conditions, kind)?);

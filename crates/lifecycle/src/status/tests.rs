@@ -360,7 +360,7 @@ fn conditions_of_others_stay() {
 #[test]
 fn notes() {
     let check = |steps: &str, expected: &[&str]| {
-        let notes = Scene::given("1 a=1/1", steps).notes();
+        let notes = Scene::given("1 a=1/1", steps).status_notes();
         assert_eq!(notes, expected, "{steps}");
     };
     check("", &[]);

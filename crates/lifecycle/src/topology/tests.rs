@@ -225,7 +225,7 @@ fn shown(plan: &Plan) -> Vec<String> {
         }
     }
     lines.extend(
-        plan.notes.iter().map(|note| format!("{} {}", if note.warning { "warn" } else { "tell" }, note.reason)),
+        plan.status_notes.iter().map(|note| format!("{} {}", if note.warning { "warn" } else { "tell" }, note.reason)),
     );
     lines
 }
@@ -407,7 +407,7 @@ fn levels_that_the_backend_cannot_take_are_left_out_and_said() {
     plan.writes.iter().for_each(|write| world.write(write));
     let plan = world.decide(at(1));
     assert_eq!(shown(&plan), [LABELLED, IN_SYNC, "tell TopologyInSync", "warn LevelsLeftOut"]);
-    assert_eq!(plan.notes[1].message, "KAI takes no level below kubernetes.io/hostname; left out: numa");
+    assert_eq!(plan.status_notes[1].message, "KAI takes no level below kubernetes.io/hostname; left out: numa");
     let Action::PatchStatus(patch) = &plan.statuses[0].action else { panic!("{plan:?}") };
     let expected = json!([{
         "schedulerName": "kai-scheduler", "topologyReference": "gpu", "inSync": true,

@@ -186,7 +186,8 @@ fn fates(picture: &Picture<'_>, dice: &mut Dice, rules: &Rules) -> Vec<Fate> {
                     () if !pod.is_scheduled() && placed => Some(Some('s')),
                     () if !pod.is_scheduled() => (!room).then_some(Some('u')),
                     () if rules.loses && dice.percent(4) => {
-                        Some([None, Some('f'), Some('F'), Some('s')][dice.below(4) as usize])
+                        [Some(None), Some(Some('f')), Some(Some('F')), Some(Some('s'))]
+                            [usize::try_from(dice.below(4)).unwrap()]
                     }
                     () if !pod.is_ready() => dice.percent(50).then_some(Some('R')),
                     () => None,

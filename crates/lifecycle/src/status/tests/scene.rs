@@ -198,7 +198,7 @@ impl Scene {
             true => format!("warning {}", note.reason),
             false => note.reason.to_owned(),
         };
-        self.plan().notes.into_iter().map(words).collect()
+        self.plan().status_notes.into_iter().map(words).collect()
     }
 
     fn write(&self, name: &str) -> Option<Action> {
@@ -231,7 +231,7 @@ impl Scene {
         let plan = self.plan();
         plan.statuses.iter().for_each(|write| self.apply(write));
         let again = self.plan();
-        assert_eq!((again.statuses, again.notes), (Vec::new(), Vec::new()), "a second look, after {plan:#?}");
+        assert_eq!((again.statuses, again.status_notes), (Vec::new(), Vec::new()), "a second look, after {plan:#?}");
     }
 
     fn apply(&mut self, write: &Write) {
