@@ -330,9 +330,9 @@ pub struct BenchOperatorArgs {
     /// Pods of each replica
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..))]
     pub pods: u16,
-    /// Namespace to make for it
-    #[arg(long, value_name = "NAME", default_value = "trellis-bench")]
-    pub namespace: String,
+    /// Namespace to make for it; without one, a name that was not used before
+    #[arg(long, value_name = "NAME")]
+    pub namespace: Option<String>,
     /// How long the steady state is watched
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     pub window: u32,

@@ -45,23 +45,25 @@ pub fn run(args: &BenchArgs) -> Result<()> {
 
 async fn operator(args: &BenchOperatorArgs) -> Result<Measured> {
     let steps = Steps::new();
-    let workload = Workload::new(&args.namespace, args.replicas, args.pods)?;
+    // A server looks up every write into a namespace whose name was deleted a moment ago, so the name has to be a new one.
+    let name = args.namespace.clone().unwrap_or_else(|| format!("trellis-bench-{}", std::process::id()));
+    let workload = Workload::new(&name, args.replicas, args.pods)?;
     let connection = connect::connection(args.kubeconfig.as_deref(), args.context.as_deref()).await?;
     let client = connection.client()?;
     install_crds(&client).await?;
     unused(&client).await?;
     let namespaces: Api<Namespace> = Api::all(client.clone());
-    let namespace = serde_json::from_value(json!({ "metadata": { "name": args.namespace } }))?;
+    let namespace = serde_json::from_value(json!({ "metadata": { "name": name } }))?;
     namespaces.create(&PostParams::default(), &namespace).await.with_context(|| {
-        format!("cannot make the namespace `{}`\nhint: name one that does not exist, with `--namespace`", args.namespace)
+        format!("cannot make the namespace `{name}`\nhint: name one that does not exist, with `--namespace`")
     })?;
     let measured = tokio::select! {
-        measured = in_namespace(&client, args, &workload, &steps) => measured,
+        measured = in_namespace(&client, args, &name, &workload, &steps) => measured,
         () = up::interrupted() => Err(anyhow!("stopped")),
     };
-    let removed = namespaces.delete(&args.namespace, &DeleteParams::default()).await;
+    let removed = namespaces.delete(&name, &DeleteParams::default()).await;
     let measured = measured?;
-    removed.with_context(|| format!("cannot remove the namespace `{}`", args.namespace))?;
+    removed.with_context(|| format!("cannot remove the namespace `{name}`"))?;
     Ok(measured)
 }
 
@@ -85,28 +87,30 @@ async fn unused(client: &Client) -> Result<()> {
 async fn in_namespace(
     client: &Client,
     args: &BenchOperatorArgs,
+    namespace: &str,
     workload: &Workload,
     steps: &Steps,
 ) -> Result<Measured> {
-    admitted(client, args, workload).await?;
-    let seen = Seen::start(client, &args.namespace).await?;
+    admitted(client, namespace, workload).await?;
+    let seen = Seen::start(client, namespace).await?;
     let in_flight = usize::from(args.in_flight);
     steps.say(&format!("the limit: {} pods, {in_flight} requests in flight", workload.pods.len()));
-    let limit = limit::measure(client, &args.namespace, &workload.pods, in_flight, &seen).await?;
+    let limit = limit::measure(client, namespace, &workload.pods, in_flight, &seen).await?;
     steps.say(&format!("  created in {:.2?}, deleted in {:.2?}", limit.create, limit.delete));
     let mut subject = Subject::start(client, args).await?;
     steps.say(&format!("the operator: {} replicas of {} pods", args.replicas, args.pods));
-    let measured = measure(client, args, workload, &seen, &mut subject, limit, steps).await;
+    let sets = Api::namespaced(client.clone(), namespace);
+    let measured = measure(&sets, args, workload, &seen, &mut subject, limit, steps).await;
     subject.stop().await;
     measured
 }
 
 /// Waits until pods can be made: where pods need a service account, somebody has to make it first.
-async fn admitted(client: &Client, args: &BenchOperatorArgs, workload: &Workload) -> Result<()> {
+async fn admitted(client: &Client, namespace: &str, workload: &Workload) -> Result<()> {
     let begun = Instant::now();
     let Some((_, body)) = workload.pods.first() else { bail!("a set without pods") };
     loop {
-        let uri = format!("/api/v1/namespaces/{}/pods?dryRun=All", args.namespace);
+        let uri = format!("/api/v1/namespaces/{namespace}/pods?dryRun=All");
         let request = http::Request::post(uri).header("content-type", "application/json").body(body.clone())?;
         match client.request_text(request).await {
             Ok(_) => return Ok(()),
@@ -117,7 +121,7 @@ async fn admitted(client: &Client, args: &BenchOperatorArgs, workload: &Workload
 }
 
 async fn measure(
-    client: &Client,
+    sets: &Api<PodCliqueSet>,
     args: &BenchOperatorArgs,
     workload: &Workload,
     seen: &Seen,
@@ -125,7 +129,6 @@ async fn measure(
     limit: limit::Limit,
     steps: &Steps,
 ) -> Result<Measured> {
-    let sets: Api<PodCliqueSet> = Api::namespaced(client.clone(), &args.namespace);
     let all = workload.pods.len();
     let (idle, before) = (subject.taken(), subject.writes()?);
 

@@ -61,9 +61,7 @@ type Seen = Object<NotUsed, PodStatus>;
 struct Pods {
     /// Name of each, and its clique.
     up: BTreeMap<String, String>,
-    /// Those of a list that is under way; until it is complete, the old ones are as good.
-    listed: BTreeMap<String, String>,
-    /// Whether there was a complete list.
+    /// Whether the list that a watch begins with is complete.
     known: bool,
 }
 
@@ -71,18 +69,14 @@ impl Pods {
     /// Takes what happened.
     fn apply(&mut self, event: Event<Seen>) {
         match event {
-            Event::Init => self.listed.clear(),
-            Event::InitApply(pod) => note(&mut self.listed, &pod),
-            Event::InitDone => {
-                self.up = std::mem::take(&mut self.listed);
-                self.known = true;
-            }
-            Event::Apply(pod) => note(&mut self.up, &pod),
+            Event::Init => *self = Self::default(),
+            Event::InitApply(pod) | Event::Apply(pod) => note(&mut self.up, &pod),
+            Event::InitDone => self.known = true,
             Event::Delete(pod) => drop(self.up.remove(&pod.name_any())),
         }
     }
 
-    /// What is missing; nothing is known before the first list.
+    /// What is missing; nothing is known before a list is complete.
     fn lacks(&self, parents: &[Parent]) -> Option<Vec<Lack>> {
         self.known.then(|| lacks(parents, self.up.values().map(String::as_str)))
     }

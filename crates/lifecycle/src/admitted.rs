@@ -27,7 +27,9 @@ pub fn judge(picture: &Picture<'_>) -> Verdict {
         sets: Vec::new(),
         scheduled: scheduled(picture).into_iter().collect(),
     };
-    let Some(before) = before(set, picture.observed) else { return validate_pod_clique_set(set, None, &view, settings) };
+    let Some(before) = before(set, picture.observed) else {
+        return validate_pod_clique_set(set, None, &view, settings);
+    };
     let mut verdict = match before.spec == set.spec {
         true => pod_clique_set_structure(set, Some(&before), settings),
         false => validate_pod_clique_set(set, Some(&before), &view, settings),
@@ -110,7 +112,10 @@ impl<'a> Children<'a> {
         Self {
             cliques: cliques.filter_map(|live| Some((text(&live.metadata, label::CLIQUE)?, &**live))).collect(),
             groups: groups.filter_map(|live| Some((text(&live.metadata, label::GROUP)?, &**live))).collect(),
-            gangs: gangs.map(|gang| &**gang).filter(|gang| text(&gang.metadata, label::BASE_POD_GANG).is_none()).collect(),
+            gangs: gangs
+                .map(|gang| &**gang)
+                .filter(|gang| text(&gang.metadata, label::BASE_POD_GANG).is_none())
+                .collect(),
         }
     }
 
@@ -165,7 +170,9 @@ fn startup(picture: &Picture<'_>) -> Vec<FieldError> {
     let name = set.metadata.name.as_deref().unwrap_or_default();
     let fault = |(i, template): (usize, &CliqueTemplate)| {
         let same = |clique: &&Clique<'_>| {
-            clique.instance.template.name == template.name && clique.instance.base_gang.is_none() && clique.live.is_some()
+            clique.instance.template.name == template.name
+                && clique.instance.base_gang.is_none()
+                && clique.live.is_some()
         };
         let clique = picture.cliques.iter().find(same)?;
         let was = &clique.live?.spec.starts_after;
@@ -206,3 +213,6 @@ fn ancestors<'a>(set: &'a PodCliqueSet, clique: &str) -> BTreeSet<&'a str> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,6 +7,7 @@ use crate::plan::{Kind, Plan, site};
 use crate::roster::Roster;
 use serde_json::Map;
 use std::collections::BTreeSet;
+use trellis_api::names::annotation;
 use trellis_lower as lower;
 
 /// How far a gang's objects are.
@@ -47,7 +48,7 @@ fn one<'a>(picture: &Picture<'a>, gang: &Gang<'a>, backend: &dyn backend::Backen
         slots.map(Iterator::collect).unwrap_or_default()
     };
     let instances: Vec<_> = members.iter().map(|clique| &clique.instance).collect();
-    let desired = lower::pod_gang(picture.set, &instances, &picture.translation, picture.around.settings, &names);
+    let mut desired = lower::pod_gang(picture.set, &instances, &picture.translation, picture.around.settings, &names);
     let Some(live) = gang.live else {
         match picture.observed.gangs.get(&gang.name) {
             // Left over from an earlier set of this name.
@@ -60,6 +61,11 @@ fn one<'a>(picture: &Picture<'a>, gang: &Gang<'a>, backend: &dyn backend::Backen
     };
     if live.metadata.deletion_timestamp.is_some() {
         return Standing { rosters, is_current: false };
+    }
+    // When it got its place is for `terminate` to say; like the rest of its annotations it is ours, and would go otherwise.
+    if let Some(stamp) = live.metadata.annotations.as_ref().and_then(|map| map.get(annotation::SCHEDULED_AT)) {
+        let annotations = desired.metadata.annotations.get_or_insert_default();
+        annotations.insert(annotation::SCHEDULED_AT.to_owned(), stamp.clone());
     }
     let body = if live.spec == desired.spec { Map::new() } else { whole_spec(&**live, &desired) };
     let write = change(site::CHANGE_GANG, Kind::PodGang, &live.metadata, &desired.metadata, body);

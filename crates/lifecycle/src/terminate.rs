@@ -28,7 +28,7 @@ use crate::update::current_replica;
 use breach::Verdict;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use trellis_api::kinds::PodGang;
@@ -155,7 +155,7 @@ fn go_on(picture: &Picture<'_>, gang: &Gang<'_>, hold: bool, busy: &BTreeSet<Str
         plan.confirm(Kind::PodGang, &live.metadata);
         delete(&pods, plan);
     } else if placed_at(gang).is_some() {
-        annotate(live, site::END_TERMINATION, Value::Null, busy, plan);
+        annotate(live, site::END_TERMINATION, None, busy, plan);
     } else if !hold {
         let said = ("False", RECREATED, "the gang was taken down and waits for a new place");
         set_disruption(picture, gang, site::END_TERMINATION, said, busy, plan);
@@ -167,7 +167,8 @@ fn mark(picture: &Picture<'_>, gang: &Gang<'_>, busy: &BTreeSet<String>, plan: &
     let Some(live) = gang.live.filter(|live| live.metadata.deletion_timestamp.is_none()) else { return };
     let members = picture.members(gang);
     if placed_at(gang).is_none() && members.iter().all(|clique| clique.live.is_some() && clique.counts.is_scheduled()) {
-        annotate(live, site::MARK_SCHEDULED, json!(whole_second(picture.around.now).to_string()), busy, plan);
+        let stamp = whole_second(picture.around.now).to_string();
+        annotate(live, site::MARK_SCHEDULED, Some(&stamp), busy, plan);
     }
 }
 
@@ -183,7 +184,7 @@ fn delete(pods: &[&Arc<Pod>], plan: &mut Plan) {
     }
 }
 
-fn annotate(live: &PodGang, site: &'static str, value: Value, busy: &BTreeSet<String>, plan: &mut Plan) {
+fn annotate(live: &PodGang, site: &'static str, stamp: Option<&str>, busy: &BTreeSet<String>, plan: &mut Plan) {
     let metadata = &live.metadata;
     let target = Target::of(Kind::PodGang, metadata);
     if busy.contains(&target.name) {
@@ -191,7 +192,7 @@ fn annotate(live: &PodGang, site: &'static str, value: Value, busy: &BTreeSet<St
     }
     let patch = json!({
         "metadata": {
-            "annotations": { annotation::SCHEDULED_AT: value },
+            "annotations": { annotation::SCHEDULED_AT: stamp },
             "resourceVersion": metadata.resource_version,
             "uid": metadata.uid,
         },

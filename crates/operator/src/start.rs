@@ -44,6 +44,12 @@ pub enum StartError {
         /// How often.
         tries: usize,
     },
+    /// Our definitions are not in the cluster.
+    #[error("cannot {what}: the cluster does not serve the kind; hint: start with --install-crds")]
+    NotServed {
+        /// What was tried.
+        what: String,
+    },
     /// The object that is to be written belongs to somebody else.
     #[error("{0}")]
     Foreign(String),
@@ -54,7 +60,7 @@ impl StartError {
     fn code(&self) -> Option<u16> {
         match self {
             Self::Call { error, .. } => code(error),
-            Self::Late { .. } | Self::Contended { .. } | Self::Foreign(_) => None,
+            Self::Late { .. } | Self::Contended { .. } | Self::NotServed { .. } | Self::Foreign(_) => None,
         }
     }
 }

@@ -56,7 +56,8 @@ impl Answer {
     pub const CONTENT_TYPE: &'static str = "application/json";
 
     fn refusal(code: u16, message: &str) -> Self {
-        let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": message, "code": code});
+        let status =
+            json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": message, "code": code});
         Self { code, body: status.to_string().into_bytes() }
     }
 }

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 use tracing::{debug, warn};
 use trellis_api::settings::Settings;
-use trellis_lifecycle::{Action, Around, Failure, Note, Plan, decide};
+use trellis_lifecycle::{Action, Around, Failure, Kind, Note, Plan, Target, decide};
 
 use crate::Now;
 use crate::act::{Actor, Outcome};
@@ -136,6 +136,7 @@ impl Workers {
                     return Turn::Failed(vec![Failure { code: "ERR_STALE".to_owned(), description }]);
                 }
                 Carried::Failed(failures) => {
+                    self.complain(namespace, name, &failures);
                     let plan = self.decide_set(namespace, name, &failures);
                     return match self.finish(plan, namespace, name).await {
                         Turn::Deposed => Turn::Deposed,
@@ -174,6 +175,14 @@ impl Workers {
             return Turn::Failed(vec![Failure { code: "ERR_STALE".to_owned(), description }]);
         }
         Turn::Rests(plan.wake_at)
+    }
+
+    /// Tells people what could not be done.
+    fn complain(&self, namespace: &str, name: &str, failures: &[Failure]) {
+        let Some(failure) = failures.first() else { return };
+        let about = Target { kind: Kind::PodCliqueSet, namespace: namespace.to_owned(), name: name.to_owned() };
+        let message = failure.description.clone();
+        self.say(Note { about, warning: true, reason: "WriteFailed", message }, namespace, name);
     }
 
     fn say(&self, note: Note, namespace: &str, name: &str) {

@@ -147,7 +147,7 @@ scenarios! {
     ending, nothing => {
         members_that_fail,
         cascade,
-        orphans_are_cleared_away,
+        orphans_stay_and_are_adopted,
         children_come_back,
         nothing_is_written_at_rest,
     }

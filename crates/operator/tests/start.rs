@@ -5,7 +5,7 @@
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::runtime::wait::{await_condition, conditions};
-use kube::{Api, Client, ResourceExt as _};
+use kube::{Api, Client, CustomResourceExt as _, ResourceExt as _};
 use serde_json::{Value, json};
 use trellis_api::kinds::kai::Topology;
 use trellis_api::kinds::{ClusterTopology, TopologyLevel};
@@ -64,7 +64,10 @@ impl Server {
     }
 
     async fn kai(&self) -> Option<Topology> {
-        self.kai.get_opt(NAME).await.expect("a look at KAI's topology")
+        match self.kai.get_opt(NAME).await {
+            Err(kube::Error::Api(status)) if status.code == 404 => None,
+            kai => kai.expect("a look at KAI's topology"),
+        }
     }
 
     async fn start(&self, settings: &Settings) -> Result<(), StartError> {
@@ -285,8 +288,9 @@ enum Before {
 async fn prepared(before: Before) -> api::Api {
     let api = embedded().await;
     let server = Server::new(Client::new(api.service(User::admin()), "default"));
-    install_crds(&server.client).await.expect("definitions");
-    server.install_kai().await;
+    for definition in [ClusterTopology::crd(), Topology::crd()] {
+        api.create(&User::admin(), &json!(definition)).await.expect("a definition");
+    }
     match before {
         Before::Nothing => {}
         Before::OtherLevels => server.start(&with_kai(&SHORT)).await.expect("a start"),

@@ -17,19 +17,23 @@ mod rotation;
 mod serve;
 #[path = "webhooks/servers.rs"]
 mod servers;
+#[path = "webhooks/sockets.rs"]
+mod sockets;
 
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use serde_json::json;
 use trellis_api::kinds::ClusterTopology;
 use trellis_api::kinds::config::Authorizer;
 use trellis_api::settings::Settings;
-use trellis_operator::webhooks::install;
+use trellis_operator::webhooks::{install, uninstall};
 
 use servers::Server;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_embedded_api_asks_in_process() {
-    play(&servers::embedded().await).await;
+    let server = servers::embedded().await;
+    play(&server).await;
+    leave(&server).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -37,6 +41,7 @@ async fn a_real_server_asks_over_tls() {
     let (server, hooks) = servers::real().await;
     play(&server).await;
     rotation::play(&server, &hooks).await;
+    leave(&server).await;
 }
 
 /// The whole story, from an empty cluster on.
@@ -53,7 +58,8 @@ async fn play(server: &Server) {
     server.kubectl.one_by_one(cases::LOCKS).await;
     server.kubectl.one_by_one(cases::GOING).await;
 
-    server.answer_by(server.handler(Settings { topology_enabled: false, ..servers::settings() }, Authorizer::default()));
+    server
+        .answer_by(server.handler(Settings { topology_enabled: false, ..servers::settings() }, Authorizer::default()));
     server.kubectl.one_by_one(cases::TOPOLOGY_OFF).await;
 
     let exempt = vec!["system:serviceaccount:kai:scheduler".to_owned()];
@@ -92,3 +98,10 @@ async fn the_operator_and_the_exempt_change_what_is_managed(server: &Server) {
     }
 }
 
+/// An operator that runs without webhooks leaves none that nobody answers.
+async fn leave(server: &Server) {
+    server.fall_silent();
+    assert!(uninstall(&server.operator).await.expect("an end"));
+    assert!(!uninstall(&server.operator).await.expect("a look"));
+    server.kubectl.one_by_one(cases::NO_WEBHOOKS).await;
+}

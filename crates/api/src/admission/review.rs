@@ -83,8 +83,7 @@ impl SetReview {
     /// Judges the set by its form, its rules and the cluster.
     pub fn judge(self, view: &ClusterView, settings: &Settings) -> Verdict {
         let Defaulted { decoded, mut warnings } = self.new;
-        let mut verdict =
-            rules(decoded, |set| validate_pod_clique_set(set, self.old.as_ref(), view, settings));
+        let mut verdict = rules(decoded, |set| validate_pod_clique_set(set, self.old.as_ref(), view, settings));
         warnings.append(&mut verdict.warnings);
         verdict.warnings = warnings;
         self.leave.excuse(&mut verdict);

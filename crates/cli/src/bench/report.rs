@@ -50,6 +50,10 @@ pub struct Lane {
     #[serde(skip_serializing_if = "Option::is_none")]
     last_created: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    first_changed: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_changed: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     last_gone: Option<f64>,
 }
 
@@ -61,6 +65,8 @@ pub fn lanes(seen: &Tallies, begun: Instant) -> Vec<Lane> {
         changes: tally.changes,
         first_created: after(tally.first_came),
         last_created: after(tally.last_came),
+        first_changed: after(tally.first_changed),
+        last_changed: after(tally.last_changed),
         last_gone: after(tally.last_went),
     };
     seen.kinds().map(lane).collect()
@@ -170,10 +176,15 @@ pub fn print(measured: &Measured, args: &BenchOperatorArgs) -> Result<()> {
     sites(&mut out, &measured.writes)?;
     writeln!(out, "\nwrites after the set was deleted:")?;
     sites(&mut out, &measured.deletion_writes)?;
-    writeln!(out, "\nwhen they came, and how often they changed:")?;
+    writeln!(out, "\nwhen they were created and changed, in seconds:")?;
     for lane in &measured.creation {
-        let (first, last) = (lane.first_created.unwrap_or(0.0), lane.last_created.unwrap_or(0.0));
-        writeln!(out, "  {:<22} first {first:6.2} s  last {last:6.2} s  {:>6} changes", lane.kind, lane.changes)?;
+        let span = |first: Option<f64>, last: Option<f64>| match (first, last) {
+            (Some(first), Some(last)) => format!("{first:6.2} to {last:6.2}"),
+            _ => format!("{:16}", ""),
+        };
+        let created = span(lane.first_created, lane.last_created);
+        let changed = span(lane.first_changed, lane.last_changed);
+        writeln!(out, "  {:<22} created {created}  changed {changed}  {:>6} writes", lane.kind, lane.changes)?;
     }
     if let (Some(idle), Some(steady), Some(last)) = (&measured.idle, &measured.steady, &measured.last) {
         writeln!(

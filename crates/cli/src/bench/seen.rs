@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use futures::{Stream, StreamExt as _};
 use k8s_openapi::api::core::v1::{Event as Told, Pod, Service};
-use kube::runtime::watcher::{self, Event, metadata_watcher, watcher};
+use kube::core::PartialObjectMeta;
+use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client, Resource, ResourceExt as _};
 use serde::de::DeserializeOwned;
 use tokio::task::JoinSet;
@@ -17,6 +18,8 @@ use trellis_api::kinds::{PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang
 
 /// How often it is looked whether what is waited for has come; when it came is known exactly all the same.
 const LOOK: Duration = Duration::from_millis(20);
+/// How long a watch may take to begin: a kind that has just been defined is not served at once.
+const BEGINNING: Duration = Duration::from_secs(10);
 /// How long nothing at all may happen while something is waited for.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -38,7 +41,7 @@ pub struct Tallies {
 }
 
 /// What was seen of a kind.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Tally {
     there: HashSet<String>,
     listed: bool,
@@ -46,6 +49,9 @@ pub struct Tally {
     pub changes: u64,
     pub first_came: Option<Instant>,
     pub last_came: Option<Instant>,
+    /// Of what was there already.
+    pub first_changed: Option<Instant>,
+    pub last_changed: Option<Instant>,
     pub last_went: Option<Instant>,
 }
 
@@ -56,14 +62,7 @@ impl Tallies {
     }
 
     fn tally(&mut self, kind: &'static str) -> &mut Tally {
-        self.kinds.entry(kind).or_insert_with(|| Tally {
-            there: HashSet::new(),
-            listed: false,
-            changes: 0,
-            first_came: None,
-            last_came: None,
-            last_went: None,
-        })
+        self.kinds.entry(kind).or_default()
     }
 
     fn changed(&mut self, kind: &'static str, now: Instant) -> &mut Tally {
@@ -79,6 +78,9 @@ impl Tallies {
         if tally.there.insert(name.clone()) {
             tally.first_came.get_or_insert(now);
             tally.last_came = Some(now);
+        } else {
+            tally.first_changed.get_or_insert(now);
+            tally.last_changed = Some(now);
         }
         if gated {
             self.gated.insert(name);
@@ -177,8 +179,8 @@ impl Seen {
             + Send
             + 'static,
     {
-        let api: Api<K> = Api::namespaced(client.clone(), namespace);
-        let stream = metadata_watcher(api, watcher::Config::default()).boxed();
+        let api: Api<PartialObjectMeta<K>> = Api::namespaced(client.clone(), namespace);
+        let stream = watcher(api, watcher::Config::default()).boxed();
         self.watches.spawn(feed(Arc::clone(&self.tallies), kind::<K>(), stream, |_| false));
     }
 
@@ -199,8 +201,8 @@ impl Seen {
     /// Counts changes anew from now on.
     pub fn mark(&self) {
         for tally in self.tallies().kinds.values_mut() {
-            tally.changes = 0;
-            (tally.first_came, tally.last_came, tally.last_went) = (None, None, None);
+            let (there, listed) = (std::mem::take(&mut tally.there), tally.listed);
+            *tally = Tally { there, listed, ..Tally::default() };
         }
     }
 
@@ -250,7 +252,12 @@ async fn feed<K: Resource>(
     mut stream: impl Stream<Item = watcher::Result<Event<K>>> + Unpin,
     gated: impl Fn(&K) -> bool,
 ) {
+    let begun = Instant::now();
     while let Some(event) = stream.next().await {
+        if event.is_err() && begun.elapsed() < BEGINNING {
+            tokio::time::sleep(LOOK).await;
+            continue;
+        }
         let mut tallies = tallies.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
             Ok(Event::Apply(object)) => tallies.applied(kind, object.name_any(), gated(&object)),

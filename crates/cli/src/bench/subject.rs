@@ -103,10 +103,13 @@ impl Subject {
     /// Ends it.
     pub async fn stop(self) {
         match self {
-            Self::Process(mut process) => drop(process.child.kill().await),
+            Self::Process(mut process) => {
+                let _ = process.child.kill().await;
+            }
             Self::Task(mut task) => {
-                drop(task.stop.take().map(|stop| stop.send(())));
-                drop(task.running.await);
+                // Dropped, it says the same.
+                task.stop = None;
+                let _ = task.running.await;
             }
         }
     }

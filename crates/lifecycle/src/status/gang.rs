@@ -64,12 +64,7 @@ pub(crate) fn gang_status(
 }
 
 /// The conditions that are ours.
-fn said(
-    picture: &Picture<'_>,
-    gang: &Gang<'_>,
-    initialized: bool,
-    disruption: Option<Condition>,
-) -> Vec<Condition> {
+fn said(picture: &Picture<'_>, gang: &Gang<'_>, initialized: bool, disruption: Option<Condition>) -> Vec<Condition> {
     let stored = gang.live.map(|live| conditions(live)).unwrap_or_default();
     let generation = gang.live.and_then(|live| live.metadata.generation);
     let now = Time(picture.around.now);

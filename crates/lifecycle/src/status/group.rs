@@ -50,7 +50,8 @@ pub fn is_group_available(pass: &Pass<'_, '_>, group: &Group<'_>) -> bool {
 fn step(pass: &Pass<'_, '_>, group: &Group<'_>, stored: &PodCliqueScalingGroupStatus) -> Step {
     let begun = stored.update_progress.as_ref().is_some_and(|progress| progress.update_ended_at.is_none());
     let behind = members(pass, group).any(|clique| is_behind(pass.picture, clique));
-    let turn = pass.turn == Some(group.set_index) || members(pass, group).all(|clique| outdated(clique).next().is_none());
+    let turn =
+        pass.turn == Some(group.set_index) || members(pass, group).all(|clique| outdated(clique).next().is_none());
     let serves = was_replica_placed(pass.picture, group.set_index);
     let whole = members(pass, group).all(is_current) && (is_group_available(pass, group) || !serves);
     Step::of(pass.picture, begun, behind, turn, whole)

@@ -71,11 +71,7 @@ pub fn was_replica_placed(picture: &Picture<'_>, set_index: usize) -> bool {
 }
 
 /// Replicas of a scaling group whose cliques all pass.
-pub fn replicas_that<'a>(
-    picture: &Picture<'a>,
-    group: &Group<'_>,
-    pass: impl Fn(&Clique<'a>) -> bool,
-) -> usize {
+pub fn replicas_that<'a>(picture: &Picture<'a>, group: &Group<'_>, pass: impl Fn(&Clique<'a>) -> bool) -> usize {
     group.replicas.iter().filter(|replica| replica.iter().all(|position| pass(&picture.cliques[*position]))).count()
 }
 

@@ -109,9 +109,8 @@ fn step(pass: &Pass<'_, '_>, stored: &PodCliqueSetStatus, replicas: &[Replica<'_
     let current = stored.current_generation_hash.as_ref();
     let behind = current.is_some_and(|current| *current != pass.picture.generation_hash) || pass.turn.is_some();
     let serves = |index| was_replica_placed(pass.picture, index);
-    let is_whole = |(index, replica): (usize, &Replica<'_, '_>)| {
-        replica.is_current && (replica.is_available() || !serves(index))
-    };
+    let is_whole =
+        |(index, replica): (usize, &Replica<'_, '_>)| replica.is_current && (replica.is_available() || !serves(index));
     let whole = replicas.iter().enumerate().all(is_whole);
     Step::of(pass.picture, begun, behind, true, whole)
 }
@@ -135,9 +134,7 @@ fn advance(pass: &Pass<'_, '_>, step: Step, status: &mut PodCliqueSetStatus) {
         update_ended_at: (step == Step::End).then(|| pass.now.clone()),
         updated_pod_cliques_count: count(picture.cliques.iter().filter(|clique| is_current(clique)).count()),
         total_pod_cliques_count: count(picture.cliques.len()),
-        updated_pod_clique_scaling_groups_count: count(
-            groups.iter().filter(|group| of_group(&group.replicas)).count(),
-        ),
+        updated_pod_clique_scaling_groups_count: count(groups.iter().filter(|group| of_group(&group.replicas)).count()),
         total_pod_clique_scaling_groups_count: count(groups.len()),
         currently_updating: turn
             .map(|index| {
@@ -197,11 +194,13 @@ fn topology(picture: &Picture<'_>) -> Said {
             (Truth::False, "AllClusterTopologyLevelsAvailable", "No topology constraints defined".to_owned())
         }
         DriftState::Disabled => {
-            let message = "the set has topology constraints, and topology-aware scheduling is off: they are not in force";
+            let message =
+                "the set has topology constraints, and topology-aware scheduling is off: they are not in force";
             (Truth::Unknown, "TopologyAwareSchedulingDisabled", message.to_owned())
         }
         DriftState::NotFound => {
-            let message = format!("there is no ClusterTopology {name:?}: the set's topology constraints are not in force");
+            let message =
+                format!("there is no ClusterTopology {name:?}: the set's topology constraints are not in force");
             (Truth::Unknown, "ClusterTopologyNotFound", message)
         }
         DriftState::LevelsMissing => {
@@ -263,7 +262,8 @@ fn notes(pass: &Pass<'_, '_>, status: &PodCliqueSetStatus, plan: &mut Plan) {
         }
     }
     let (before, after) = (stored.update_progress.as_ref(), status.update_progress.as_ref());
-    let started = |progress: Option<&SetUpdateProgress>| progress.and_then(|progress| progress.update_started_at.clone());
+    let started =
+        |progress: Option<&SetUpdateProgress>| progress.and_then(|progress| progress.update_started_at.clone());
     let ended = |progress: Option<&SetUpdateProgress>| progress.and_then(|progress| progress.update_ended_at.clone());
     if started(after).is_some() && started(before) != started(after) {
         let how = match waits_for_deletion(pass.picture) {

@@ -145,9 +145,11 @@ fn readiness_of_sets() {
     check(set, "no s-0-a", &[short, "s Ready: too few pods made: s-0-a"]);
     check(set, "s-0-a: R p; s-0-b: s", &["s Ready: too few pods with nodes: s-0-a; too few ready pods: s-0-b"]);
     check(set, "s-0-x-1-c: s", &["s Ready: too few ready pods: s-0-x-1-c"]);
-    check("9 a=1/1", &(0..9).map(|i| format!("s-{i}-a: s;")).collect::<String>(), &[
-        "s Ready: too few ready pods: s-0-a, s-1-a, s-2-a and others",
-    ]);
+    check(
+        "9 a=1/1",
+        &(0..9).map(|i| format!("s-{i}-a: s;")).collect::<String>(),
+        &["s Ready: too few ready pods: s-0-a, s-1-a, s-2-a and others"],
+    );
     check(set, "group s-0-x 1", &[short, "s Ready: scaled in below the minimum: s-0-x"]);
     // `kubectl wait` looks at the generation.
     check(set, "generation 7", &["s observedGeneration=7", "s Ready@7"]);
@@ -218,83 +220,111 @@ fn a_rolling_update() {
     check(set, begun, &running);
     // The second replica has its turn.
     let second = format!("{begun}; settle; wait 10; s-0-a: R R");
-    check(set, &second, &[
-        "s-0-a updateProgress.updateStartedAt=10s ago",
-        "s-0-a updateProgress.updateEndedAt=0s ago",
-        "s-0-a currentPodTemplateHash=now",
-        "s-0-a MinAvailableBreached=False/SufficientReadyPods",
-        "s updateProgress.updatedPodCliquesCount=3",
-        "s updateProgress.currentlyUpdating.0.replicaIndex=1",
-        "s updateProgress.currentlyUpdating.0.updateStartedAt=0s ago",
-        "s updateProgress.updateStartedAt=10s ago",
-        "s-1-a MinAvailableBreached=Unknown/UpdateInProgress",
-    ]);
+    check(
+        set,
+        &second,
+        &[
+            "s-0-a updateProgress.updateStartedAt=10s ago",
+            "s-0-a updateProgress.updateEndedAt=0s ago",
+            "s-0-a currentPodTemplateHash=now",
+            "s-0-a MinAvailableBreached=False/SufficientReadyPods",
+            "s updateProgress.updatedPodCliquesCount=3",
+            "s updateProgress.currentlyUpdating.0.replicaIndex=1",
+            "s updateProgress.currentlyUpdating.0.updateStartedAt=0s ago",
+            "s updateProgress.updateStartedAt=10s ago",
+            "s-1-a MinAvailableBreached=Unknown/UpdateInProgress",
+        ],
+    );
     // Without old pods, but not available yet.
-    check(set, &format!("{second}; settle; s-1-a: R s"), &[
-        "s Ready=False/UpdateInProgress",
-        "s currentGenerationHash=old",
-        "s-1-a MinAvailableBreached=Unknown/UpdateInProgress",
-    ]);
+    check(
+        set,
+        &format!("{second}; settle; s-1-a: R s"),
+        &[
+            "s Ready=False/UpdateInProgress",
+            "s currentGenerationHash=old",
+            "s-1-a MinAvailableBreached=Unknown/UpdateInProgress",
+        ],
+    );
     let ended = format!("{second}; settle; wait 5; s-1-a: R R");
-    check(set, &ended, &[
-        "s Ready=True/AllReplicasAvailable",
-        "s updateProgress.updateStartedAt=15s ago",
-        "s updateProgress.updateEndedAt=0s ago",
-        "s updateProgress.updatedPodCliquesCount=4",
-        "! s updateProgress.currentlyUpdating",
-        "s currentGenerationHash=now",
-        "s-1-a updateProgress.updateEndedAt=0s ago",
-    ]);
+    check(
+        set,
+        &ended,
+        &[
+            "s Ready=True/AllReplicasAvailable",
+            "s updateProgress.updateStartedAt=15s ago",
+            "s updateProgress.updateEndedAt=0s ago",
+            "s updateProgress.updatedPodCliquesCount=4",
+            "! s updateProgress.currentlyUpdating",
+            "s currentGenerationHash=now",
+            "s-1-a updateProgress.updateEndedAt=0s ago",
+        ],
+    );
     // What comes later is no part of it.
-    check(set, &format!("{ended}; settle; wait 5; s-1-a: R s"), &[
-        "s updateProgress.updateEndedAt=5s ago",
-        "s Ready=False/ReplicasUnavailable",
-        "s-1-a MinAvailableBreached=False/SufficientReadyPods",
-    ]);
+    check(
+        set,
+        &format!("{ended}; settle; wait 5; s-1-a: R s"),
+        &[
+            "s updateProgress.updateEndedAt=5s ago",
+            "s Ready=False/ReplicasUnavailable",
+            "s-1-a MinAvailableBreached=False/SufficientReadyPods",
+        ],
+    );
     // A change of mind is an update too, as long as a pod of the other template is left.
     check(set, &format!("{begun}; settle; s-0-a: R Ro; image a one"), &["s Ready=False/UpdateInProgress"]);
-    check(set, &format!("{begun}; settle; image a one; s-0-a: R R; s-1-a: R R"), &[
-        "s Ready=True/AllReplicasAvailable",
-        "s updateProgress.updateEndedAt=0s ago",
-        "s currentGenerationHash=now",
-    ]);
+    check(
+        set,
+        &format!("{begun}; settle; image a one; s-0-a: R R; s-1-a: R R"),
+        &["s Ready=True/AllReplicasAvailable", "s updateProgress.updateEndedAt=0s ago", "s currentGenerationHash=now"],
+    );
 }
 
 #[test]
 fn a_rolling_update_of_a_group() {
     let set = "1 x:2/1 x.b=1/1";
     let begun = "settle; wait 60; image two";
-    check(set, begun, &[
-        "s-0-x MinAvailableBreached=Unknown/UpdateInProgress",
-        "s-0-x updateProgress.updateStartedAt=0s ago",
-        "s-0-x updateProgress.updatedPodCliquesCount=0",
-        "s-0-x updateProgress.totalPodCliquesCount=2",
-        "s-0-x currentPodCliqueSetGenerationHash=old",
-        "s updateProgress.updatedPodCliqueScalingGroupsCount=0",
-        "s updateProgress.totalPodCliqueScalingGroupsCount=1",
-    ]);
+    check(
+        set,
+        begun,
+        &[
+            "s-0-x MinAvailableBreached=Unknown/UpdateInProgress",
+            "s-0-x updateProgress.updateStartedAt=0s ago",
+            "s-0-x updateProgress.updatedPodCliquesCount=0",
+            "s-0-x updateProgress.totalPodCliquesCount=2",
+            "s-0-x currentPodCliqueSetGenerationHash=old",
+            "s updateProgress.updatedPodCliqueScalingGroupsCount=0",
+            "s updateProgress.totalPodCliqueScalingGroupsCount=1",
+        ],
+    );
     let ended = format!("{begun}; settle; wait 5; s-0-x-0-b: R; s-0-x-1-b: R");
-    check(set, &ended, &[
-        "s-0-x MinAvailableBreached=False/SufficientAvailablePodCliqueScalingGroupReplicas",
-        "s-0-x updateProgress.updateEndedAt=0s ago",
-        "s-0-x updateProgress.updatedPodCliquesCount=2",
-        "s-0-x currentPodCliqueSetGenerationHash=now",
-        "s updateProgress.updatedPodCliqueScalingGroupsCount=1",
-        "s currentGenerationHash=now",
-    ]);
+    check(
+        set,
+        &ended,
+        &[
+            "s-0-x MinAvailableBreached=False/SufficientAvailablePodCliqueScalingGroupReplicas",
+            "s-0-x updateProgress.updateEndedAt=0s ago",
+            "s-0-x updateProgress.updatedPodCliquesCount=2",
+            "s-0-x currentPodCliqueSetGenerationHash=now",
+            "s updateProgress.updatedPodCliqueScalingGroupsCount=1",
+            "s currentGenerationHash=now",
+        ],
+    );
 }
 
 /// An update waits for nobody who never had a place.
 #[test]
 fn an_update_of_what_never_had_a_place() {
     let new = "s-0 new; s-0-a: p; settle; image two";
-    check("1 a=1/1", &format!("{new}; settle; s-0-a: p"), &[
-        "s Ready=False/ReplicasUnavailable",
-        "s updateProgress.updateEndedAt=0s ago",
-        "s currentGenerationHash=now",
-        "s-0-a MinAvailableBreached=True/ScheduledReplicasBelowMinAvailable",
-        "s-0-a currentPodTemplateHash=now",
-    ]);
+    check(
+        "1 a=1/1",
+        &format!("{new}; settle; s-0-a: p"),
+        &[
+            "s Ready=False/ReplicasUnavailable",
+            "s updateProgress.updateEndedAt=0s ago",
+            "s currentGenerationHash=now",
+            "s-0-a MinAvailableBreached=True/ScheduledReplicasBelowMinAvailable",
+            "s-0-a currentPodTemplateHash=now",
+        ],
+    );
     check("0 a=1/1", "settle; image two", &["s updateProgress.updateEndedAt=0s ago", "s currentGenerationHash=now"]);
     check("1 a=1/1", "", &["! s updateProgress", "s currentGenerationHash=now", "! s-0-a updateProgress"]);
 }
@@ -324,17 +354,25 @@ fn an_update_on_delete() {
     check(set, &one, &["s-0-a updatedReplicas=1", "s-0-a updateProgress.updateEndedAt=9s ago"]);
     // From there to rolling and back.
     let rolling = format!("{begun}; settle; wait 9; Rolling");
-    check(set, &rolling, &[
-        "s Ready=False/UpdateInProgress",
-        "s updateProgress.updateStartedAt=0s ago",
-        "s-0-a updateProgress.updateStartedAt=0s ago",
-        "! s-0-a updateProgress.updateEndedAt",
-    ]);
-    check(set, &format!("{rolling}; settle; wait 1; OnDelete"), &[
-        "s Ready=True/AllReplicasAvailable",
-        "s updateProgress.updateEndedAt=0s ago",
-        "s-0-a updateProgress.updateEndedAt=0s ago",
-    ]);
+    check(
+        set,
+        &rolling,
+        &[
+            "s Ready=False/UpdateInProgress",
+            "s updateProgress.updateStartedAt=0s ago",
+            "s-0-a updateProgress.updateStartedAt=0s ago",
+            "! s-0-a updateProgress.updateEndedAt",
+        ],
+    );
+    check(
+        set,
+        &format!("{rolling}; settle; wait 1; OnDelete"),
+        &[
+            "s Ready=True/AllReplicasAvailable",
+            "s updateProgress.updateEndedAt=0s ago",
+            "s-0-a updateProgress.updateEndedAt=0s ago",
+        ],
+    );
 }
 
 /// The time of a condition moves with its status, not with its reason or with anything else.
@@ -343,11 +381,15 @@ fn times_of_conditions() {
     let steps = "s-0-a: p p; settle; wait 60; s-0-a: s p";
     check("1 a=2/2", steps, &["s-0-a scheduledReplicas=1", "s-0-a MinAvailableBreached 60s ago"]);
     let failing = format!("{steps}; settle; wait 10; s-0-a: f f");
-    check("1 a=2/2", &failing, &[
-        "s-0-a MinAvailableBreached=True/InsufficientReadyPods",
-        "s-0-a MinAvailableBreached 70s ago",
-        "s-0-a PodCliqueScheduled 0s ago",
-    ]);
+    check(
+        "1 a=2/2",
+        &failing,
+        &[
+            "s-0-a MinAvailableBreached=True/InsufficientReadyPods",
+            "s-0-a MinAvailableBreached 70s ago",
+            "s-0-a PodCliqueScheduled 0s ago",
+        ],
+    );
     let generation = format!("{failing}; settle; wait 5; generation 4");
     check("1 a=2/2", &generation, &["s Ready@4", "s Ready 75s ago"]);
 }
@@ -360,7 +402,7 @@ fn conditions_of_others_stay() {
 #[test]
 fn notes() {
     let check = |steps: &str, expected: &[&str]| {
-        let notes = Scene::given("1 a=1/1", steps).status_notes();
+        let notes = Scene::given("1 a=1/1", steps).notes();
         assert_eq!(notes, expected, "{steps}");
     };
     check("", &[]);

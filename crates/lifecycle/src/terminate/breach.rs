@@ -47,7 +47,7 @@ pub fn of_base<'a>(picture: &Picture<'a>, base: &Gang<'_>, is_updating: bool, pl
     }
     let alone = picture.members(base).iter().filter(|clique| clique.instance.group.is_none());
     let of_cliques = alone.filter_map(|clique| deadline(picture, clique));
-    let groups: Vec<&Group<'_>> = picture.groups.iter().filter(|group| group.set_index == base.set_index).collect();
+    let groups = groups_of(picture, base.set_index);
     let of_groups = groups.iter().filter_map(|group| group_deadline(picture, group));
     if of_cliques.chain(of_groups).any(|deadline| has_passed(picture, deadline, plan)) {
         return Verdict::TakeDown(BROKEN);
@@ -55,6 +55,12 @@ pub fn of_base<'a>(picture: &Picture<'a>, base: &Gang<'_>, is_updating: bool, pl
     let enough = groups.iter().filter(|group| group_deadline(picture, group).is_none());
     let pods: Vec<_> = enough.flat_map(|group| broken_replicas(picture, group, plan)).collect();
     if pods.is_empty() { Verdict::Leave } else { Verdict::Replace(pods) }
+}
+
+/// The scaling groups of a replica of the set; they are in the order of the replicas.
+fn groups_of<'p, 'a>(picture: &'p Picture<'a>, set_index: usize) -> &'p [Group<'a>] {
+    let at = |index| picture.groups.partition_point(|group| group.set_index < index);
+    &picture.groups[at(set_index)..at(set_index + 1)]
 }
 
 /// What has to be done about a scaled gang, a replica of its group like others: it goes alone.

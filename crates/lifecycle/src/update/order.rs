@@ -3,6 +3,7 @@
 use super::outdated;
 use crate::picture::{Clique, Counts, Group, Picture};
 use crate::terminate::{is_breached, was_placed};
+use std::collections::BTreeSet;
 use trellis_api::kinds::UpdateStrategyType;
 
 /// The replica of the set that is being updated, or is to be next: the one that the status names, until it is done; else one that was
@@ -21,7 +22,9 @@ pub(crate) fn current_replica(picture: &Picture<'_>) -> Option<usize> {
     let begun = replicas.iter().position(|replica| replica.updated > 0 && replica.was_placed && !replica.is_done());
     let next = || {
         let behind = replicas.iter().enumerate().filter(|(_, replica)| replica.outdated > 0);
-        behind.min_by_key(|(index, replica)| (replica.has_nodes, !replica.is_broken, *index)).map(|(index, _)| index)
+        behind
+            .min_by_key(|(index, replica)| (replica.scheduled > 0, !replica.is_broken, *index))
+            .map(|(index, _)| index)
     };
     begun.or_else(next)
 }
@@ -39,7 +42,7 @@ fn named(picture: &Picture<'_>) -> Option<usize> {
 struct Replica {
     outdated: usize,
     updated: usize,
-    has_nodes: bool,
+    scheduled: usize,
     is_broken: bool,
     is_available: bool,
     was_placed: bool,
@@ -55,13 +58,18 @@ impl Replica {
 
 fn survey(picture: &Picture<'_>) -> Vec<Replica> {
     let fresh =
-        Replica { outdated: 0, updated: 0, has_nodes: false, is_broken: false, is_available: true, was_placed: false };
+        Replica { outdated: 0, updated: 0, scheduled: 0, is_broken: false, is_available: true, was_placed: false };
     let mut replicas = vec![fresh; picture.set_replicas()];
+    let behind = picture.cliques.iter().filter(|clique| outdated(clique).next().is_some());
+    // Pods of the cliques that did not change are no sign that a replica was begun.
+    let changed: BTreeSet<&str> = behind.map(|clique| clique.instance.template.name.as_str()).collect();
     for clique in &picture.cliques {
         let Some(replica) = replicas.get_mut(clique.instance.set_index) else { continue };
         replica.outdated += outdated(clique).count();
-        replica.updated += clique.counts.updated;
-        replica.has_nodes |= clique.counts.scheduled > 0;
+        if changed.contains(clique.instance.template.name.as_str()) {
+            replica.updated += clique.counts.updated;
+        }
+        replica.scheduled += clique.counts.scheduled;
         if clique.instance.group.is_none() {
             replica.is_broken |= is_breached(&clique.counts);
             replica.is_available &= clique.counts.is_available();

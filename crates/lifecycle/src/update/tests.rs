@@ -87,6 +87,7 @@ fn one_replica_of_the_set_is_updated_at_a_time() {
     // Nothing scheduled, then broken, then the lowest.
     one(&format!("{all} s-1-a: fo fo; s-2-a: po po; s-2 new"), &["update s-2-a-0", "update s-2-a-1", "wake 600"]);
     one(&format!("{all} s-1-a: fo fo"), &["update s-1-a-0", "update s-1-a-1"]);
+    check("2 a=1/1 d=2/1", "s-0-d: Ro Ro; s-1-d: fo fo", &["update s-1-d-0", "update s-1-d-1"]);
     // A replica that never had a place is not waited for; one that lost it is, once it is updated.
     one(&format!("{all} s-1-a: p p; s-1 new"), &["update s-0-a-0"]);
     one(&format!("{all} s-1-a: p p; s-1 recreated"), NOTHING);

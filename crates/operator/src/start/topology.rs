@@ -48,13 +48,9 @@ async fn keep(client: &Client, desired: &ClusterTopology) -> Result<ClusterTopol
     let api: Api<ClusterTopology> = Api::all(client.clone());
     let what = format!("write ClusterTopology `{DEFAULT_TOPOLOGY}`");
     for _ in 0..TRIES {
-        let Some(live) = call(&what, api.get_opt(DEFAULT_TOPOLOGY)).await? else {
+        let Some(live) = look(&api, &what).await? else {
             match call(&what, api.create(&post(), desired)).await {
                 Err(error) if error.code() == Some(409) => continue,
-                Err(error) if error.code() == Some(404) => {
-                    let hint = "the cluster does not serve the kind; hint: start with --install-crds";
-                    return Err(StartError::Foreign(format!("cannot {what}: {hint}")));
-                }
                 made => return made,
             }
         };
@@ -73,6 +69,15 @@ async fn keep(client: &Client, desired: &ClusterTopology) -> Result<ClusterTopol
         }
     }
     Err(StartError::Contended { what, tries: TRIES })
+}
+
+/// The default topology as it is now.
+async fn look(api: &Api<ClusterTopology>, what: &str) -> Result<Option<ClusterTopology>, StartError> {
+    match call(what, api.get_opt(DEFAULT_TOPOLOGY)).await {
+        // An object that is not there is none; this is the path.
+        Err(error) if error.code() == Some(404) => Err(StartError::NotServed { what: what.to_owned() }),
+        live => live,
+    }
 }
 
 /// What has to change, for the version that was seen.
@@ -139,7 +144,11 @@ async fn remove(client: &Client) -> Result<(), StartError> {
     let api: Api<ClusterTopology> = Api::all(client.clone());
     let what = format!("delete ClusterTopology `{DEFAULT_TOPOLOGY}`");
     for _ in 0..TRIES {
-        let Some(live) = call(&what, api.get_opt(DEFAULT_TOPOLOGY)).await? else { return Ok(()) };
+        let live = match look(&api, &what).await {
+            Ok(Some(live)) => live,
+            Ok(None) | Err(StartError::NotServed { .. }) => return Ok(()),
+            Err(error) => return Err(error),
+        };
         if live.metadata.deletion_timestamp.is_none() {
             delete(&api, &live, &what).await?;
         } else if is_held(&live) {

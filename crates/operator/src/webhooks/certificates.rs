@@ -71,11 +71,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            lifetime: Duration::from_hours(90 * 24),
-            overlap: Duration::from_mins(10),
-            poll: Duration::from_mins(1),
-        }
+        Self { lifetime: Duration::from_hours(90 * 24), overlap: Duration::from_mins(10), poll: Duration::from_mins(1) }
     }
 }
 

@@ -301,9 +301,9 @@ fn is_kept(live: &Value, wanted: &Value) -> bool {
     let list = |object: &Value| object["webhooks"].as_array().cloned().unwrap_or_default();
     let live_hooks = list(live);
     labels(wanted).iter().all(|(key, value)| live_labels.get(key) == Some(value))
-        && list(wanted).iter().all(|wanted| {
-            live_hooks.iter().any(|live| live["name"] == wanted["name"] && same_hook(live, wanted))
-        })
+        && list(wanted)
+            .iter()
+            .all(|wanted| live_hooks.iter().any(|live| live["name"] == wanted["name"] && same_hook(live, wanted)))
 }
 
 /// Whether two webhooks are the same, but for what the server fills in and what others may add where we say nothing.
@@ -362,7 +362,10 @@ mod tests {
     fn the_operators_name_is_quoted() {
         let odd = configurations(&Reach::Url("https://127.0.0.1:9443/".to_owned()), None, "a \"b\"", false);
         let hook = &odd.validating[1].webhooks.as_ref().expect("webhooks")[0];
-        assert_eq!(hook.match_conditions.as_ref().expect("conditions")[0].expression, r#"request.userInfo.username != "a \"b\"""#);
+        assert_eq!(
+            hook.match_conditions.as_ref().expect("conditions")[0].expression,
+            r#"request.userInfo.username != "a \"b\"""#
+        );
         assert_eq!(hook.client_config.url.as_deref(), Some("https://127.0.0.1:9443/webhooks/validate-clustertopology"));
         assert_eq!(odd.validating.len(), 2);
     }

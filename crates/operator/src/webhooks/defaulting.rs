@@ -88,7 +88,12 @@ mod tests {
     fn only_what_changed_is_carried_over() {
         // A field that the types do not know, and one that they read as left out.
         let written = json!({"a": 1, "unknown": {"x": [1]}, "none": null});
-        check(&json!({"a": 1}), &json!({"a": 1, "b": 2}), &written, &json!({"a": 1, "b": 2, "unknown": {"x": [1]}, "none": null}));
+        check(
+            &json!({"a": 1}),
+            &json!({"a": 1, "b": 2}),
+            &written,
+            &json!({"a": 1, "b": 2, "unknown": {"x": [1]}, "none": null}),
+        );
         check(&json!({"a": 1}), &json!({"a": 3}), &written, &json!({"a": 3, "unknown": {"x": [1]}, "none": null}));
         check(&json!({"a": 1, "d": 0}), &json!({"a": 1, "d": 0}), &written, &written);
         check(&json!({"a": 1}), &json!({}), &written, &json!({"unknown": {"x": [1]}, "none": null}));
@@ -97,7 +102,8 @@ mod tests {
     #[test]
     fn lists_are_followed_item_by_item() {
         let written = json!([{"name": "a", "more": 1}, {"name": "b"}]);
-        let (before, after) = (json!([{"name": "a"}, {"name": "b"}]), json!([{"name": "a", "n": 1}, {"name": "b", "n": 2}]));
+        let (before, after) =
+            (json!([{"name": "a"}, {"name": "b"}]), json!([{"name": "a", "n": 1}, {"name": "b", "n": 2}]));
         check(&before, &after, &written, &json!([{"name": "a", "more": 1, "n": 1}, {"name": "b", "n": 2}]));
         check(&before, &json!([]), &written, &json!([]));
     }

@@ -68,15 +68,26 @@ pub async fn cascade(world: &World) {
     world.ready(10).await;
 }
 
-/// A set whose owner is taken away from under it: deleted with its children left behind, they go all the same.
-pub async fn orphans_are_cleared_away(world: &World) {
+/// Who deletes a set and wants its children to stay has them stay; a set of that name that comes later takes them over.
+pub async fn orphans_stay_and_are_adopted(world: &World) {
     world.open(10);
     world.create(&full()).await;
-    world.ready(10).await;
+    let pods = world.ready(10).await.uids(|_| true);
+    world.quiet().await;
     let params = DeleteParams { propagation_policy: Some(PropagationPolicy::Orphan), ..DeleteParams::default() };
     world.api(PodCliqueSet).delete("wl", &params).await.expect("deleted");
     world.until("the set is gone", |view| view.set("wl").is_null()).await;
-    world.until("nothing is left", |view| left(view).is_empty()).await;
+    world.quiet().await;
+    assert!(world.observer.view().untouched(&pods));
+    let uid = world.create(&full()).await["metadata"]["uid"].clone();
+    let owned = |object: &serde_json::Value| object["metadata"]["ownerReferences"][0]["uid"] == uid;
+    let adopted = |view: &View| {
+        owned(view.gang("wl-0")) && owned(view.clique("wl-0-pc-a")) && owned(view.group("wl-0-sg-x")) && owned(view.get(Service, "wl-0"))
+    };
+    world.until("the new set has taken them over", adopted).await;
+    world.until("it is ready", |view| is_true(view.set("wl"), "Ready")).await;
+    world.quiet().await;
+    assert!(world.observer.view().untouched(&pods));
 }
 
 /// Children that somebody deletes come back.

@@ -62,7 +62,7 @@ async fn stalled(world: &World) -> View {
 
 /// From now on never more than one at a time is missing of what is there now.
 fn one_at_a_time(world: &World) {
-    let before = world.observer.view().count(Pod::is_ready);
+    let before = world.observer.view().count(|pod| pod.is_ready());
     let standalone: BTreeSet<String> = {
         let view = world.observer.view();
         let alone = view.live().filter(|pod| pod.label(label::SCALING_GROUP).is_empty());
@@ -78,7 +78,7 @@ fn one_at_a_time(world: &World) {
         view.live().map(|pod| (pod.clique().to_owned(), place(&pod))).collect()
     };
     world.observer.law("one at a time", move |view| {
-        let now = view.count(Pod::is_ready);
+        let now = view.count(|pod| pod.is_ready());
         let missing = |clique: &String| before[clique].saturating_sub(now.get(clique).copied().unwrap_or(0));
         let broken: Vec<&String> = before.keys().filter(|clique| missing(clique) > 0).collect();
         let too_many: Vec<&&String> =
@@ -105,7 +105,7 @@ fn none_twice(world: &World) {
 
 /// Pods that were taken away since the beginning.
 fn taken(view: &View) -> usize {
-    view.ever().filter(Pod::is_terminating).count()
+    view.ever().filter(|pod| pod.is_terminating()).count()
 }
 
 pub async fn ru7_standalone_clique(world: &World) {

@@ -130,7 +130,7 @@ async fn reach(cluster: &Cluster, listener: Option<&TcpListener>) -> Webhooks {
         names: webhooks::names(&reach),
     };
     let certificates = Certificates::start(source, CertificateOptions::default(), cluster.now.clone()).await;
-    Webhooks::On(reach, Some(Arc::new(certificates.expect("a certificate"))))
+    Webhooks::On(reach, Some(certificates.expect("a certificate")))
 }
 
 fn in_process(handler: Handler) -> trellis_cluster::admission::Handler {
@@ -140,7 +140,7 @@ fn in_process(handler: Handler) -> trellis_cluster::admission::Handler {
     })
 }
 
-async fn serve(listener: TcpListener, certificates: Arc<Certificates>, handler: Handler, stop: impl Future<Output = ()>) {
+async fn serve(listener: TcpListener, certificates: Certificates, handler: Handler, stop: impl Future<Output = ()>) {
     let answer = move |_, path: String, body: bytes::Bytes| {
         let handler = handler.clone();
         async move {

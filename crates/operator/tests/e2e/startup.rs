@@ -84,7 +84,7 @@ fn parents(pod: &crate::view::Pod<'_>) -> BTreeMap<String, usize> {
 /// Plays a workload up to its last pod, and checks who waits for whom: `(clique, [(parent, minimum)])`, all others wait for nobody.
 async fn check(world: &World, workload: &Set, expected: &[(&str, &[(&str, usize)])]) {
     world.observer.law("whoever waits is ready after those it waits for", |view| {
-        let ready = view.count(crate::view::Pod::is_ready);
+        let ready = view.count(|pod| pod.is_ready());
         for pod in view.live().filter(|pod| pod.is_ready()) {
             for (name, minimum) in parents(&pod) {
                 if ready.get(&name).copied().unwrap_or(0) < minimum {

@@ -32,16 +32,16 @@ const POD: &str = r#"{"apiVersion": "v1", "kind": "Pod",
 "#;
 
 const SET_DENIED: &str = r#"admission webhook "pcs.validating.webhooks.grove.io" denied the request: "#;
-const TOPOLOGY_DENIED: &str = r#"admission webhook "clustertopology.validating.webhooks.grove.io" denied the request: "#;
+const TOPOLOGY_DENIED: &str =
+    r#"admission webhook "clustertopology.validating.webhooks.grove.io" denied the request: "#;
 
 pub const TOPOLOGIES: &[Case] = &[
     ok("apply -f -", &["clustertopology.grove.io/blue created"]).reads(TOPOLOGY),
     // Sorted, on create and on update.
     ok("get ct blue -o jsonpath={.spec.levels[*].domain}", &["rack host"]),
-    ok("apply -f -", &["configured"]).reads(TOPOLOGY).with(&[(
-        r#""example.com/rack"}"#,
-        r#""example.com/rack"}, {"domain": "zone", "key": "example.com/zone"}"#,
-    )]),
+    ok("apply -f -", &["configured"])
+        .reads(TOPOLOGY)
+        .with(&[(r#""example.com/rack"}"#, r#""example.com/rack"}, {"domain": "zone", "key": "example.com/zone"}"#)]),
     ok("get ct blue -o jsonpath={.spec.levels[*].key}", &["example.com/zone example.com/rack kubernetes.io/hostname"]),
     ok("apply -f -", &["created", "Warning: spec.levels[1].key: \"example.com/host\" on level 'host'"])
         .reads(TOPOLOGY)
@@ -81,12 +81,17 @@ pub const DEFAULTS: &[Case] = &[
     // Nothing that was written is lost, known or not.
     ok("apply -f -", &["created", "Warning: spec.template.cliques[0].spec.podSpec.tomorrow: unknown field"])
         .reads(SMALL_SET)
-        .with(&[("small", "odd"), (r#""containers""#, r#""tomorrow": {"a": [1]}, "restartPolicy": "Never", "containers""#)]),
+        .with(&[
+            ("small", "odd"),
+            (r#""containers""#, r#""tomorrow": {"a": [1]}, "restartPolicy": "Never", "containers""#),
+        ]),
     ok(
         "get pcs odd -n hooks -o jsonpath={.spec.template.cliques[0].spec.podSpec}",
         &[r#""tomorrow":{"a":[1]}"#, r#""restartPolicy":"Never""#, r#""terminationGracePeriodSeconds":30"#],
     ),
-    ok("apply -f -", &["unchanged"]).reads(SMALL_SET),
+    // What it does not say has its default already: nothing changes.
+    ok("apply -f -", &["podcliqueset.grove.io/small"]).reads(SMALL_SET),
+    ok("get pcs small -n hooks -o jsonpath=generation={.metadata.generation}.", &["generation=1."]),
     // The namespace is that of the request, not the default one.
     ok("apply -n hooks -f -", &["web created", "!Warning"]).reads(SET).with(&[(r#", "namespace": "hooks""#, "")]),
     ok("get pcs web -n hooks -o jsonpath={.metadata.labels}", &[r#"{"grove.io/topology-name":"blue"}"#]),
@@ -125,7 +130,8 @@ pub const REFUSALS: &[Case] = &[
         &[
             SET_DENIED,
             "denied the request: [",
-            "minAvailable must not be greater than replicas, spec.template.terminationDelay: Invalid value: \"0s\"",
+            "spec.template.terminationDelay: Invalid value: \"0s\": terminationDelay must be greater than 0, \
+             spec.template.cliques[0].spec.minAvailable: Invalid value: 3",
         ],
     )
     .reads(SMALL_SET)
@@ -192,7 +198,10 @@ pub const LOCKS: &[Case] = &[
     // A pod without a node, and a finished one, lock nothing.
     ok("apply -f -", &["created"]).reads(POD).with(&[("placed", "gated"), ("\"nodeName\": \"n1\", ", "")]),
     ok("apply -f -", &["created"]).reads(POD).with(&[("placed", "done")]),
-    ok(r#"patch pod done -n hooks --subresource=status --type=merge -p {"status":{"phase":"Succeeded"}}"#, &["patched"]),
+    ok(
+        r#"patch pod done -n hooks --subresource=status --type=merge -p {"status":{"phase":"Succeeded"}}"#,
+        &["patched"],
+    ),
     ok(r#"patch pcs web -n hooks --type=merge -p {"spec":{"template":{"clusterTopologyName":"green"}}}"#, &["patched"]),
     ok(r#"patch pcs web -n hooks --type=merge -p {"spec":{"template":{"clusterTopologyName":"blue"}}}"#, &["patched"]),
     ok("apply -f -", &["created"]).reads(POD),
@@ -214,10 +223,9 @@ pub const LOCKS: &[Case] = &[
     ),
     ok("label ct blue colour=blue", &["labeled"]),
     // The same levels in another order are no change.
-    ok("replace -f -", &["replaced"]).reads(TOPOLOGY).with(&[(
-        r#""example.com/rack"}"#,
-        r#""example.com/rack"}, {"domain": "zone", "key": "example.com/zone"}"#,
-    )]),
+    ok("replace -f -", &["replaced"])
+        .reads(TOPOLOGY)
+        .with(&[(r#""example.com/rack"}"#, r#""example.com/rack"}, {"domain": "zone", "key": "example.com/zone"}"#)]),
     // Another topology is nobody's concern.
     ok(
         r#"patch ct green --type=merge -p {"spec":{"levels":[{"domain":"host","key":"kubernetes.io/hostname"}]}}"#,
@@ -227,16 +235,21 @@ pub const LOCKS: &[Case] = &[
     ok(r#"patch pcs web -n hooks --type=merge -p {"spec":{"template":{"terminationDelay":"1h"}}}"#, &["patched"]),
     ok("delete pod placed done gated -n hooks --grace-period=0 --force", &["deleted"]),
     ok("get pods -n hooks", &["No resources found"]).in_time(),
-    ok(r#"patch ct blue --type=merge -p {"spec":{"levels":[{"domain":"rack","key":"example.com/rack"}]}}"#, &["patched"]),
+    ok(
+        r#"patch ct blue --type=merge -p {"spec":{"levels":[{"domain":"rack","key":"example.com/rack"}]}}"#,
+        &["patched"],
+    ),
 ];
 
 pub const GOING: &[Case] = &[
     // A topology that is being deleted takes no new sets.
     ok(r#"patch ct green --type=merge -p {"metadata":{"finalizers":["example.com/wait"]}}"#, &["patched"]),
     ok("delete ct green --wait=false", &["deleted"]),
-    fails("apply -f -", &[SET_DENIED, "Forbidden: ClusterTopology \"green\" is being deleted"])
-        .reads(SET)
-        .with(&[("\"web\"", "\"late\""), ("blue", "green"), ("rack", "host")]),
+    fails("apply -f -", &[SET_DENIED, "Forbidden: ClusterTopology \"green\" is being deleted"]).reads(SET).with(&[
+        ("\"web\"", "\"late\""),
+        ("blue", "green"),
+        ("rack", "host"),
+    ]),
     ok(r#"patch ct green --type=merge -p {"metadata":{"finalizers":null}}"#, &["patched"]),
     // Nothing is held against a set that is being deleted.
     ok(r#"patch pcs base -n hooks --type=merge -p {"metadata":{"finalizers":["example.com/wait"]}}"#, &["patched"]),
@@ -262,7 +275,7 @@ pub const TOPOLOGY_OFF: &[Case] = &[
 pub const AUTHORIZER: &[Case] = &[
     ok("apply -f -", &["created"]).reads(POD).with(&[("placed", "kept")]),
     fails(
-        "label pod kept -n hooks a=b",
+        r#"patch pod kept -n hooks --type=merge -p {"metadata":{"labels":{"a":"b"}}}"#,
         &[
             "admission webhook \"authorizer.webhooks.grove.io\" denied the request: pods \"kept\" is managed by the operator \
              for PodCliqueSet \"web\", and \"admin\" may not change it",
@@ -270,7 +283,7 @@ pub const AUTHORIZER: &[Case] = &[
     )
     .in_time(),
     ok("annotate pcs web -n hooks grove.io/disable-managed-resource-protection=true", &["annotated"]),
-    ok("label pod kept -n hooks a=b", &["labeled", "!Warning"]),
+    ok(r#"patch pod kept -n hooks --type=merge -p {"metadata":{"labels":{"a":"b"}}}"#, &["patched", "!Warning"]),
     ok("annotate pcs web -n hooks grove.io/disable-managed-resource-protection-", &["annotated"]),
     ok("apply -f -", &["created"]).reads(POD).with(&[("placed", "orphan"), ("\"web\"", "\"gone\"")]),
     ok("label pod orphan -n hooks a=b", &["labeled", "Warning: PodCliqueSet \"gone\" of pods \"orphan\" is not there any more"]),
@@ -285,4 +298,10 @@ pub const NO_AUTHORIZER: &[Case] = &[
     fails("get validatingwebhookconfiguration authorizer-webhook", &["not found"]),
     ok("label pod kept -n hooks b=c", &["labeled"]).in_time(),
     ok("delete pod kept -n hooks --grace-period=0 --force", &["deleted"]),
+];
+
+/// Nobody answers, and nobody is asked.
+pub const NO_WEBHOOKS: &[Case] = &[
+    ok("get mutatingwebhookconfigurations,validatingwebhookconfigurations", &["No resources found"]),
+    ok("apply -f -", &["created"]).reads(SMALL_SET).with(&[("small", "unasked")]).in_time(),
 ];

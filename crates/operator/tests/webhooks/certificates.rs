@@ -174,7 +174,8 @@ async fn a_secret_that_a_chart_made_is_filled() {
     let client = embedded().await;
     let secrets: Api<Secret> = Api::default_namespaced(client.clone());
     let metadata = ObjectMeta { name: Some("cert".to_owned()), ..ObjectMeta::default() };
-    let data = [("mine".to_owned(), ByteString(b"kept".to_vec())), ("tls.crt".to_owned(), ByteString(b"what".to_vec()))];
+    let data =
+        [("mine".to_owned(), ByteString(b"kept".to_vec())), ("tls.crt".to_owned(), ByteString(b"what".to_vec()))];
     let empty = Secret { metadata, data: Some(data.into()), ..Secret::default() };
     secrets.create(&PostParams::default(), &empty).await.expect("a Secret");
     let replica = Replica::start(&client, &Clock::at(Timestamp::now())).await;
@@ -189,9 +190,13 @@ async fn a_secret_that_a_chart_made_is_filled() {
 fn put(folder: &Path, with_authority: bool) -> Vec<u8> {
     let mut params = rcgen::CertificateParams::default();
     params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
-    let authority = rcgen::CertifiedIssuer::self_signed(params, rcgen::KeyPair::generate().expect("a key")).expect("an authority");
+    let authority =
+        rcgen::CertifiedIssuer::self_signed(params, rcgen::KeyPair::generate().expect("a key")).expect("an authority");
     let key = rcgen::KeyPair::generate().expect("a key");
-    let leaf = rcgen::CertificateParams::new(["localhost".to_owned()]).expect("a name").signed_by(&key, &authority).expect("a certificate");
+    let leaf = rcgen::CertificateParams::new(["localhost".to_owned()])
+        .expect("a name")
+        .signed_by(&key, &authority)
+        .expect("a certificate");
     let write = |name: &str, text: String| std::fs::write(folder.join(name), text).expect("a file");
     write("tls.crt", leaf.pem());
     write("tls.key", key.serialize_pem());

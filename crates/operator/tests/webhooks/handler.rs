@@ -69,7 +69,8 @@ async fn ask(handler: &Handler, path: &str, review: &Value) -> Value {
 
 #[tokio::test]
 async fn what_is_no_review_is_told_so() {
-    let request = |request: Value| json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request});
+    let request =
+        |request: Value| json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request});
     let bodies = [
         Vec::new(),
         b"\xff\xfe".to_vec(),
@@ -77,7 +78,9 @@ async fn what_is_no_review_is_told_so() {
         b"null".to_vec(),
         b"[]".to_vec(),
         vec![b'['; 100_000],
-        json!({"apiVersion": "admission.k8s.io/v1beta1", "kind": "AdmissionReview", "request": {"uid": "u"}}).to_string().into_bytes(),
+        json!({"apiVersion": "admission.k8s.io/v1beta1", "kind": "AdmissionReview", "request": {"uid": "u"}})
+            .to_string()
+            .into_bytes(),
         request(Value::Null).to_string().into_bytes(),
         request(json!({"uid": 7})).to_string().into_bytes(),
         request(json!([])).to_string().into_bytes(),
@@ -97,11 +100,17 @@ async fn there_is_an_answer_to_everything() {
     let handler = blind();
     let whole = set(|set| set["spec"]["template"]["topologyConstraint"] = json!({"packDomain": "rack"}));
     for round in 0..200 {
-        let (mut new, old) = if round % 2 == 0 { (whole.clone(), whole.clone()) } else { (topology("a"), topology("b")) };
+        let (mut new, old) =
+            if round % 2 == 0 { (whole.clone(), whole.clone()) } else { (topology("a"), topology("b")) };
         for _ in 0..=round % 4 {
             mutate(&mut new, &whole, &mut dice);
         }
-        let reviews = [review("u", &new, &Value::Null), review("u", &new, &old), review("u", &old, &new), review("u", &Value::Null, &new)];
+        let reviews = [
+            review("u", &new, &Value::Null),
+            review("u", &new, &old),
+            review("u", &old, &new),
+            review("u", &Value::Null, &new),
+        ];
         for (mut review, path) in reviews.into_iter().flat_map(|review| PATHS.map(|path| (review.clone(), path))) {
             if round % 5 == 0 {
                 review["request"]["subResource"] = "scale".into();
@@ -122,7 +131,10 @@ async fn only_what_the_rules_need_is_read() {
         assert_eq!(response["allowed"], allowed, "{what}: {message}");
         assert!(message.contains(said), "{what}: {message}");
         if said.contains("could not be judged") {
-            assert_eq!((&response["status"]["code"], &response["status"]["reason"]), (&json!(500), &json!("InternalError")));
+            assert_eq!(
+                (&response["status"]["code"], &response["status"]["reason"]),
+                (&json!(500), &json!("InternalError"))
+            );
         }
     };
     let plain = set(|_| {});
@@ -146,7 +158,14 @@ async fn only_what_the_rules_need_is_read() {
     };
     let (null, judge) = (Value::Null, path::VALIDATE_SET);
     check("no constraint", judge, review("u", &plain, &null), true, "").await;
-    check("constraint", judge, review("u", &rack("blue"), &null), false, "could not be judged: cannot read ClusterTopology \"blue\"").await;
+    check(
+        "constraint",
+        judge,
+        review("u", &rack("blue"), &null),
+        false,
+        "could not be judged: cannot read ClusterTopology \"blue\"",
+    )
+    .await;
     check("spec left alone", judge, review("u", &labelled(rack("blue")), &rack("blue")), true, "").await;
     check("constraint left alone", judge, review("u", &delayed(rack("blue")), &rack("blue")), true, "").await;
     check("other topology", judge, review("u", &rack("green"), &rack("blue")), false, "could not be judged").await;
@@ -158,7 +177,14 @@ async fn only_what_the_rules_need_is_read() {
     let judge = path::VALIDATE_TOPOLOGY;
     check("new topology", judge, review("u", &topology("a"), &null), true, "").await;
     check("same levels", judge, review("u", &labelled(topology("a")), &topology("a")), true, "").await;
-    check("other levels", judge, review("u", &topology("b"), &topology("a")), false, "could not be judged: cannot read PodCliqueSets").await;
+    check(
+        "other levels",
+        judge,
+        review("u", &topology("b"), &topology("a")),
+        false,
+        "could not be judged: cannot read PodCliqueSets",
+    )
+    .await;
     check("by the operator", judge, review("operator", &topology("b"), &topology("a")), true, "").await;
 
     let managed = |mut object: Value| {
@@ -223,8 +249,10 @@ async fn defaults_are_a_patch_of_what_was_written() {
     let wrong = set(|set| set["spec"]["template"]["cliques"] = "none".into());
     assert_eq!(patched(path::DEFAULT_SET, &wrong, &Value::Null).await, wrong);
     let mut levels = topology("kubernetes.io/hostname");
-    levels["spec"]["levels"] = json!([{"domain": "host", "key": "h"}, {"domain": "rack", "key": "r"}, {"domain": "zone", "key": "z"}]);
+    levels["spec"]["levels"] =
+        json!([{"domain": "host", "key": "h"}, {"domain": "rack", "key": "r"}, {"domain": "zone", "key": "z"}]);
     let sorted = patched(path::DEFAULT_TOPOLOGY, &levels, &Value::Null).await;
-    let expected = json!([{"domain": "zone", "key": "z"}, {"domain": "rack", "key": "r"}, {"domain": "host", "key": "h"}]);
+    let expected =
+        json!([{"domain": "zone", "key": "z"}, {"domain": "rack", "key": "r"}, {"domain": "host", "key": "h"}]);
     assert_eq!(sorted["spec"]["levels"], expected);
 }

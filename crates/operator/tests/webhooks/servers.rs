@@ -73,8 +73,9 @@ pub struct Hooks {
 pub struct Clock(Arc<Mutex<Timestamp>>);
 
 impl Clock {
+    /// Starts at the full second, since certificates know no others.
     pub fn at(time: Timestamp) -> Self {
-        Self(Arc::new(Mutex::new(time)))
+        Self(Arc::new(Mutex::new(Timestamp::from_second(time.as_second()).expect("a time"))))
     }
 
     pub fn advance(&self, by: Duration) {

@@ -40,7 +40,12 @@ pub fn check(set: &str, steps: &str, expected: &[&str]) {
         match expected.strip_prefix("! ") {
             Some(none) => assert!(!words.iter().any(|word| word.starts_with(none)), "{expected} in {}", context()),
             None => {
-                let said = |word: &String| word == expected || (expected.contains(": ") && word.contains(tail(expected)) && word.starts_with(head(expected)));
+                let said = |word: &String| {
+                    word == expected
+                        || (expected.contains(": ")
+                            && word.contains(tail(expected))
+                            && word.starts_with(head(expected)))
+                };
                 assert!(words.iter().any(said), "no {expected} in {}", context());
             }
         }
@@ -173,12 +178,8 @@ impl Scene {
     }
 
     fn look<T>(&self, look: impl FnOnce(&Picture<'_>) -> T) -> T {
-        let around = Around {
-            topologies: &self.topologies,
-            settings: &self.settings,
-            now: self.world.now,
-            judges: self.judges,
-        };
+        let around =
+            Around { topologies: &self.topologies, settings: &self.settings, now: self.world.now, judges: self.judges };
         look(&Picture::of(&self.world.set, &self.world.observed, around))
     }
 
@@ -314,7 +315,9 @@ impl Scene {
 
     fn flat(&self, path: &str, value: &Value, words: &mut Vec<String>) {
         match value {
-            Value::Object(fields) => fields.iter().for_each(|(field, value)| self.flat(&format!("{path}.{field}"), value, words)),
+            Value::Object(fields) => {
+                fields.iter().for_each(|(field, value)| self.flat(&format!("{path}.{field}"), value, words))
+            }
             Value::Array(items) => {
                 items.iter().enumerate().for_each(|(i, value)| self.flat(&format!("{path}.{i}"), value, words));
             }

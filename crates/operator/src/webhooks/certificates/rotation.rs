@@ -69,24 +69,14 @@ fn living(bundle: &str, now: Timestamp) -> String {
 }
 
 /// A certificate to be shown at once, where there is none to be used. Authorities that others may still depend on stay.
-pub fn fresh(
-    held: Option<&Held>,
-    names: &[String],
-    options: &Options,
-    now: Timestamp,
-) -> Result<Held, rcgen::Error> {
+pub fn fresh(held: Option<&Held>, names: &[String], options: &Options, now: Timestamp) -> Result<Held, rcgen::Error> {
     let (authority, serving) = issue(names, options.lifetime, now)?;
     let bundle = held.map(|held| living(&held.bundle, now)).unwrap_or_default() + &authority;
     Ok(Held { serving, bundle, next: None })
 }
 
 /// What is to be done now.
-pub fn turn(
-    held: Option<&Held>,
-    names: &[String],
-    options: &Options,
-    now: Timestamp,
-) -> Result<Turn, rcgen::Error> {
+pub fn turn(held: Option<&Held>, names: &[String], options: &Options, now: Timestamp) -> Result<Turn, rcgen::Error> {
     let usable = held.is_some_and(|held| is_usable(held, names, now));
     let next = held.and_then(|held| held.next.as_ref().filter(|next| is_good(next, &held.bundle, names, now)));
     if let (Some(held), Some(next)) = (held, next) {

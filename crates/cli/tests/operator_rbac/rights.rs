@@ -1,0 +1,100 @@
+//! What a manifest allows, and what an audit log shows to have been done.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::Path;
+
+use serde_json::Value;
+
+/// A right: a verb on a resource, on one object of it or on all.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Right {
+    pub group: String,
+    /// With its subresource, if it is about one.
+    pub resource: String,
+    pub verb: String,
+    pub name: Option<String>,
+}
+
+impl fmt::Display for Right {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { group, resource, verb, name } = self;
+        write!(out, "{verb:7}{}{}{resource}", group, if group.is_empty() { "" } else { "/" })?;
+        name.as_ref().map_or(Ok(()), |name| write!(out, " {name}"))
+    }
+}
+
+fn texts(value: &Value) -> impl Iterator<Item = &str> {
+    value.as_array().into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// All rights that the roles among these objects give, one by one.
+pub fn given(objects: &[Value]) -> BTreeSet<Right> {
+    let mut rights = BTreeSet::new();
+    let roles = objects.iter().filter(|object| object["kind"] == "ClusterRole" || object["kind"] == "Role");
+    for rule in roles.flat_map(|role| role["rules"].as_array().into_iter().flatten()) {
+        let names: Vec<Option<String>> = match rule["resourceNames"].as_array() {
+            Some(_) => texts(&rule["resourceNames"]).map(|name| Some(name.to_owned())).collect(),
+            None => vec![None],
+        };
+        for group in texts(&rule["apiGroups"]) {
+            for resource in texts(&rule["resources"]) {
+                for verb in texts(&rule["verbs"]) {
+                    rights.extend(names.iter().map(|name| Right {
+                        group: group.to_owned(),
+                        resource: resource.to_owned(),
+                        verb: verb.to_owned(),
+                        name: name.clone(),
+                    }));
+                }
+            }
+        }
+    }
+    rights
+}
+
+/// What a user was seen to do, and what was refused.
+#[derive(Debug, Default)]
+pub struct Seen {
+    pub done: BTreeSet<Right>,
+    pub refused: BTreeSet<String>,
+}
+
+/// Reads an audit log.
+pub fn seen(log: &Path, user: &str) -> Seen {
+    let mut seen = Seen::default();
+    let text = std::fs::read_to_string(log).unwrap_or_default();
+    // The last line may still be on its way.
+    for event in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+        if event["user"]["username"] != user {
+            continue;
+        }
+        let about = &event["objectRef"];
+        let field = |name: &str| about[name].as_str().unwrap_or_default().to_owned();
+        let resource = match about["subresource"].as_str() {
+            Some(part) => format!("{}/{part}", field("resource")),
+            None => field("resource"),
+        };
+        let verb = event["verb"].as_str().unwrap_or_default().to_owned();
+        let name = about["name"].as_str().map(ToOwned::to_owned);
+        let right = Right { group: field("apiGroup"), resource, verb, name };
+        if event["responseStatus"]["code"] == 403 {
+            let why = event["annotations"]["authorization.k8s.io/reason"].as_str().unwrap_or_default();
+            seen.refused.insert(format!("{right} {why}: {}", event["responseStatus"]["message"]));
+        } else if about.is_object() {
+            seen.done.insert(right);
+        }
+    }
+    seen
+}
+
+impl Seen {
+    /// Those of the rights that were not needed.
+    pub fn unused(&self, given: &BTreeSet<Right>) -> Vec<Right> {
+        let fits = |right: &Right, done: &Right| {
+            let same = (&done.group, &done.resource, &done.verb) == (&right.group, &right.resource, &right.verb);
+            same && (right.name.is_none() || done.name == right.name)
+        };
+        given.iter().filter(|right| !self.done.iter().any(|done| fits(right, done))).cloned().collect()
+    }
+}
