@@ -19,8 +19,9 @@ use trellis_operator::install_crds;
 use crate::args::{Bench, BenchArgs, BenchOperatorArgs, BenchOutput};
 use crate::connect;
 use crate::up::{self, Steps};
-use report::Measured;
-use seen::Seen;
+use limit::Limit;
+use report::{Lane, Measured};
+use seen::{Seen, Tallies};
 use subject::{Subject, Writes};
 use workload::Workload;
 
@@ -97,11 +98,11 @@ async fn in_namespace(
     steps.say(&format!("the limit: {} pods, {in_flight} requests in flight", workload.pods.len()));
     let limit = limit::measure(client, namespace, &workload.pods, in_flight, &seen).await?;
     steps.say(&format!("  created in {:.2?}, deleted in {:.2?}", limit.create, limit.delete));
-    let mut subject = Subject::start(client, args).await?;
+    let subject = Subject::start(client, args).await?;
     steps.say(&format!("the operator: {} replicas of {} pods", args.replicas, args.pods));
-    let sets = Api::namespaced(client.clone(), namespace);
-    let measured = measure(&sets, args, workload, &seen, &mut subject, limit, steps).await;
-    subject.stop().await;
+    let mut run = Run { sets: Api::namespaced(client.clone(), namespace), workload, seen, subject, steps };
+    let measured = run.measure(Duration::from_secs(args.window.into()), limit).await;
+    run.subject.stop().await;
     measured
 }
 
@@ -120,83 +121,109 @@ async fn admitted(client: &Client, namespace: &str, workload: &Workload) -> Resu
     }
 }
 
-async fn measure(
-    sets: &Api<PodCliqueSet>,
-    args: &BenchOperatorArgs,
-    workload: &Workload,
-    seen: &Seen,
-    subject: &mut Subject,
-    limit: limit::Limit,
-    steps: &Steps,
-) -> Result<Measured> {
-    let all = workload.pods.len();
-    let (idle, before) = (subject.taken(), subject.writes()?);
+/// What a phase looks at and talks to.
+struct Run<'a> {
+    sets: Api<PodCliqueSet>,
+    workload: &'a Workload,
+    seen: Seen,
+    subject: Subject,
+    steps: &'a Steps,
+}
 
-    seen.mark();
-    let begun = Instant::now();
-    sets.create(&PostParams::default(), &workload.set).await.context("cannot create the set")?;
-    seen.until("all pods", || subject.alive(), |seen| {
-        steps.count("  pods created", seen.pods(), all);
-        seen.pods() == all
-    })
-    .await?;
-    let created = since(begun, seen.tallies().last_pod_came());
-    steps.say(&format!("  created after {created:.2?}"));
-    seen.until("all pods to be ungated", || subject.alive(), |seen| {
-        steps.count("  pods ungated", seen.ungated(), all);
-        seen.ungated() == all
-    })
-    .await?;
-    let ungated = since(begun, Some(seen.tallies().last_ungated()));
-    steps.say(&format!("  ungated after {ungated:.2?}"));
-    let restless = Instant::now();
-    seen.until("quiet", || subject.alive(), |seen| {
-        seen.last_change().elapsed() >= QUIET || restless.elapsed() >= RESTLESS
-    })
-    .await?;
-    let settled = since(begun, Some(seen.tallies().last_change()));
-    let (steady, written) = (subject.taken(), subject.writes()?);
-    let creation = report::lanes(&seen.tallies(), begun);
-    steps.say(&format!("  settled after {settled:.2?}; now {} s of steady state", args.window));
+/// Times of the first phase, from the creation of the set.
+struct Deployed {
+    created: Duration,
+    ungated: Duration,
+    settled: Duration,
+    lanes: Vec<Lane>,
+}
 
-    seen.mark();
-    tokio::time::sleep(Duration::from_secs(args.window.into())).await;
-    subject.alive()?;
-    let steady_changes = seen.tallies().changes();
-    let rested = subject.writes()?;
+/// Times of the last phase, from the deletion of the set.
+struct Removed {
+    pods: Duration,
+    all: Duration,
+    lanes: Vec<Lane>,
+}
 
-    seen.mark();
-    let begun = Instant::now();
-    sets.delete(workload::SET, &DeleteParams::default()).await.context("cannot delete the set")?;
-    seen.until("all pods to be gone", || subject.alive(), |seen| {
-        steps.count("  pods gone", all - seen.pods().min(all), all);
-        seen.pods() == 0
-    })
-    .await?;
-    let pods_gone = since(begun, seen.tallies().last_pod_went());
-    steps.say(&format!("  pods gone after {pods_gone:.2?}"));
-    seen.until("everything to be gone", || subject.alive(), |seen| seen.objects() == 0).await?;
-    let all_gone = since(begun, seen.tallies().last_went());
-    steps.say(&format!("  everything gone after {all_gone:.2?}"));
-    let deletion = report::lanes(&seen.tallies(), begun);
-    let gone = subject.writes()?;
-    Ok(Measured {
-        limit,
-        created,
-        ungated,
-        settled,
-        pods_gone,
-        all_gone,
-        writes: difference(&written, &before),
-        steady_writes: difference(&rested, &written).values().sum(),
-        steady_changes,
-        deletion_writes: difference(&gone, &rested),
-        idle,
-        steady,
-        last: subject.taken(),
-        creation,
-        deletion,
-    })
+impl Run<'_> {
+    async fn measure(&mut self, window: Duration, limit: Limit) -> Result<Measured> {
+        let (idle, before) = (self.subject.taken(), self.subject.writes()?);
+        let deployed = self.deploy().await?;
+        let (steady, written) = (self.subject.taken(), self.subject.writes()?);
+
+        self.steps.say(&format!("  {} s of steady state", window.as_secs()));
+        self.seen.mark();
+        tokio::time::sleep(window).await;
+        self.subject.alive()?;
+        let steady_changes = self.seen.tallies().changes();
+        let rested = self.subject.writes()?;
+
+        let removed = self.remove().await?;
+        let gone = self.subject.writes()?;
+        Ok(Measured {
+            limit,
+            created: deployed.created,
+            ungated: deployed.ungated,
+            settled: deployed.settled,
+            pods_gone: removed.pods,
+            all_gone: removed.all,
+            writes: difference(&written, &before),
+            steady_writes: difference(&rested, &written).values().sum(),
+            steady_changes,
+            deletion_writes: difference(&gone, &rested),
+            idle,
+            steady,
+            last: self.subject.taken(),
+            creation: deployed.lanes,
+            deletion: removed.lanes,
+        })
+    }
+
+    /// Creates the set, and waits until it has come to rest.
+    async fn deploy(&mut self) -> Result<Deployed> {
+        let all = self.workload.pods.len();
+        self.seen.mark();
+        let begun = Instant::now();
+        self.sets.create(&PostParams::default(), &self.workload.set).await.context("cannot create the set")?;
+        self.count("pods created", all, Tallies::pods).await?;
+        let created = since(begun, self.seen.tallies().last_pod_came());
+        self.steps.say(&format!("  created after {created:.2?}"));
+        self.count("pods ungated", all, Tallies::ungated).await?;
+        let ungated = since(begun, Some(self.seen.tallies().last_ungated()));
+        self.steps.say(&format!("  ungated after {ungated:.2?}"));
+        let restless = Instant::now();
+        let is_quiet = |seen: &Tallies| seen.last_change().elapsed() >= QUIET || restless.elapsed() >= RESTLESS;
+        self.seen.until("quiet", || self.subject.alive(), is_quiet).await?;
+        let seen = self.seen.tallies();
+        let settled = since(begun, Some(seen.last_change()));
+        self.steps.say(&format!("  settled after {settled:.2?}"));
+        Ok(Deployed { created, ungated, settled, lanes: report::lanes(&seen, begun) })
+    }
+
+    /// Deletes the set, and waits until nothing of it is left.
+    async fn remove(&mut self) -> Result<Removed> {
+        let all = self.workload.pods.len();
+        self.seen.mark();
+        let begun = Instant::now();
+        self.sets.delete(workload::SET, &DeleteParams::default()).await.context("cannot delete the set")?;
+        self.count("pods gone", all, |seen| all.saturating_sub(seen.pods())).await?;
+        let pods = since(begun, self.seen.tallies().last_pod_went());
+        self.steps.say(&format!("  pods gone after {pods:.2?}"));
+        self.seen.until("everything to be gone", || self.subject.alive(), |seen| seen.objects() == 0).await?;
+        let seen = self.seen.tallies();
+        let all = since(begun, seen.last_went());
+        self.steps.say(&format!("  everything gone after {all:.2?}"));
+        Ok(Removed { pods, all, lanes: report::lanes(&seen, begun) })
+    }
+
+    /// Waits until so many of something are seen.
+    async fn count(&mut self, what: &str, all: usize, seen: impl Fn(&Tallies) -> usize) -> Result<()> {
+        let come = |tallies: &Tallies| {
+            self.steps.count(&format!("  {what}"), seen(tallies), all);
+            seen(tallies) == all
+        };
+        self.seen.until(what, || self.subject.alive(), come).await
+    }
 }
 
 fn since(begun: Instant, time: Option<Instant>) -> Duration {

@@ -37,7 +37,8 @@ fn configuration(documents: &[Value]) -> OperatorConfiguration {
 
 /// The names that a role allows a verb on a resource for; none if it is not restricted by name.
 fn allowed(role: &Value, resource: &str, verb: &str) -> BTreeSet<String> {
-    let has = |rule: &Value, list: &str, word: &str| rule[list].as_array().is_some_and(|all| all.contains(&word.into()));
+    let has =
+        |rule: &Value, list: &str, word: &str| rule[list].as_array().is_some_and(|all| all.contains(&word.into()));
     let rules = role["rules"].as_array().expect("rules");
     let rules = rules.iter().filter(|rule| has(rule, "resources", resource) && has(rule, "verbs", verb));
     let listed = rules.flat_map(|rule| rule["resourceNames"].as_array().into_iter().flatten());

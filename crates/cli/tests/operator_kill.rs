@@ -134,7 +134,8 @@ async fn killed_at_any_write_it_goes_on_where_it_was() {
     for kill in 1..=kills {
         let at = 1 + steps * kill / (kills + 1);
         let reached = tokio::time::timeout(PATIENCE, progress.wait_for(|steps| *steps >= at)).await;
-        let reached = *reached.unwrap_or_else(|_| panic!("it does not get to {at}:\n{}", operator.said())).expect("it runs");
+        let reached =
+            *reached.unwrap_or_else(|_| panic!("it does not get to {at}:\n{}", operator.said())).expect("it runs");
         operator.signal("-KILL");
         println!("killed after {reached} of {steps} steps, {at} were asked for");
         operator = start("wild");
@@ -256,11 +257,17 @@ async fn fenced(plane: &ControlPlane, client: &Client, case: &Case) {
     assert!(code.is_some_and(|code| code != 0), "{}: ended with {code:?}:\n{}", case.namespace, sleeper.said());
     let passed: Vec<Passed> = proxy.passed();
     println!("{}: after it was woken, its writes ended so: {passed:?}", case.namespace);
-    assert!(passed.iter().any(|write| (case.wanted)(&write.method, &write.path)), "{}: nothing was held back", case.namespace);
-    let went_through = passed.iter().filter(|write| write.code < 300 && !write.path.contains("/events")).collect::<Vec<_>>();
+    assert!(
+        passed.iter().any(|write| (case.wanted)(&write.method, &write.path)),
+        "{}: nothing was held back",
+        case.namespace
+    );
+    let went_through =
+        passed.iter().filter(|write| write.code < 300 && !write.path.contains("/events")).collect::<Vec<_>>();
     assert!(went_through.is_empty(), "{}: these should have been refused: {went_through:?}", case.namespace);
     let after = list(client, case.namespace).await;
-    let changed: Vec<_> = before.iter().filter(|(name, object)| after.get(*name) != Some(object)).map(|(name, _)| name).collect();
+    let changed: Vec<_> =
+        before.iter().filter(|(name, object)| after.get(*name) != Some(object)).map(|(name, _)| name).collect();
     assert!(changed.is_empty() && before.len() == after.len(), "{}: changed: {changed:?}", case.namespace);
     delete(client, case.namespace, &observer).await;
     drop(other);

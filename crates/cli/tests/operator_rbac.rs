@@ -143,7 +143,8 @@ fn everything(namespace: &str) -> Value {
     };
     let mut scaled = clique("a");
     scaled["spec"]["autoScalingConfig"] = json!({ "minReplicas": 1, "maxReplicas": 3 });
-    let claim = json!({ "spec": { "devices": { "requests": [{ "name": "gpu", "exactly": { "deviceClassName": "gpu" } }] } } });
+    let claim =
+        json!({ "spec": { "devices": { "requests": [{ "name": "gpu", "exactly": { "deviceClassName": "gpu" } }] } } });
     json!({
         "apiVersion": "grove.io/v1alpha1", "kind": "PodCliqueSet",
         "metadata": { "name": "wl", "namespace": namespace },
@@ -222,10 +223,18 @@ async fn the_manifest_gives_what_is_needed_and_nothing_else() {
         }
     }
     let seen = seen();
-    let lines = |rights: &mut dyn Iterator<Item = String>| rights.map(|right| format!("  {right}\n")).collect::<String>();
-    let done: BTreeSet<String> = seen.done.iter().map(|right| right.to_string().rsplit_once(' ').map_or_else(|| right.to_string(), |_| {
-        rights::Right { name: None, ..right.clone() }.to_string()
-    })).collect();
+    let lines =
+        |rights: &mut dyn Iterator<Item = String>| rights.map(|right| format!("  {right}\n")).collect::<String>();
+    let done: BTreeSet<String> = seen
+        .done
+        .iter()
+        .map(|right| {
+            right
+                .to_string()
+                .rsplit_once(' ')
+                .map_or_else(|| right.to_string(), |_| rights::Right { name: None, ..right.clone() }.to_string())
+        })
+        .collect();
     println!("given:\n{}", lines(&mut given.iter().map(ToString::to_string)));
     println!("used:\n{}", lines(&mut done.into_iter()));
     let (refused, unused) = (seen.refused.iter().cloned().collect::<Vec<_>>(), seen.unused(&given));
@@ -243,7 +252,8 @@ impl Runs<'_> {
     /// Starts an operator, and waits until it leads and its webhooks are known.
     async fn start(&self, cluster: &Cluster, name: &str, change: &Value) -> Process {
         let mut config = configuration();
-        config["leaderElection"] = json!({ "enabled": true, "leaseDuration": "3s", "renewDeadline": "2s", "retryPeriod": "250ms" });
+        config["leaderElection"] =
+            json!({ "enabled": true, "leaseDuration": "3s", "renewDeadline": "2s", "retryPeriod": "250ms" });
         merge(&mut config, change);
         let args = ["--namespace", "trellis-system", "--install-crds", "--listen-webhooks", "127.0.0.1:0"];
         let mut operator = Process::start(self.folder, name, self.kubeconfig, &config, &args);
@@ -327,15 +337,23 @@ async fn script(cluster: &Cluster, runs: &Runs<'_>) {
 async fn meddle(cluster: &Cluster) {
     let key = "app.kubernetes.io/component";
     let kinds = [
-        "PodClique", "PodCliqueScalingGroup", "PodGang", "Service", "ServiceAccount", "Role", "RoleBinding",
-        "HorizontalPodAutoscaler", "ResourceClaim",
+        "PodClique",
+        "PodCliqueScalingGroup",
+        "PodGang",
+        "Service",
+        "ServiceAccount",
+        "Role",
+        "RoleBinding",
+        "HorizontalPodAutoscaler",
+        "ResourceClaim",
     ];
     let changed = json!({ "spec": { "template": { "priorityClassName": "system-cluster-critical" } } });
     cluster.patch("PodCliqueSet", "kai", "kai", changed).await;
     for kind in kinds {
         let is_ours = |object: &&Value| object["metadata"]["labels"][key].is_string();
         let found = cluster.list(kind, "all").await;
-        let name = found.iter().find(is_ours).map(|object| object["metadata"]["name"].as_str().unwrap_or_default().to_owned());
+        let name =
+            found.iter().find(is_ours).map(|object| object["metadata"]["name"].as_str().unwrap_or_default().to_owned());
         let name = name.unwrap_or_else(|| panic!("there is no {kind} of ours: {found:?}"));
         cluster.patch(kind, "all", &name, json!({ "metadata": { "labels": { key: null } } })).await;
         until(&format!("the label of {kind} {name} is back"), async || {
@@ -349,7 +367,16 @@ async fn meddle(cluster: &Cluster) {
 /// Objects of others have the names that a set needs: each is looked at before it is told to be in the way.
 async fn stand_in_the_way(cluster: &Cluster) {
     cluster.namespace("taken").await;
-    for kind in ["Service", "ServiceAccount", "Role", "RoleBinding", "HorizontalPodAutoscaler", "ResourceClaim", "PodClique", "PodCliqueScalingGroup"] {
+    for kind in [
+        "Service",
+        "ServiceAccount",
+        "Role",
+        "RoleBinding",
+        "HorizontalPodAutoscaler",
+        "ResourceClaim",
+        "PodClique",
+        "PodCliqueScalingGroup",
+    ] {
         let made = cluster.list(kind, "all").await.into_iter();
         for mut object in made.filter(|object| !object["metadata"]["labels"]["app.kubernetes.io/part-of"].is_null()) {
             object["metadata"] = json!({ "name": object["metadata"]["name"], "namespace": "taken" });
@@ -385,8 +412,10 @@ async fn drift(cluster: &Cluster) {
     let mut set = for_kai("all");
     set["metadata"]["name"] = "drift".into();
     set["spec"]["replicas"] = 1.into();
-    cluster.create(&json!({ "apiVersion": "grove.io/v1alpha1", "kind": "ClusterTopology", "metadata": { "name": "loose" },
-        "spec": { "levels": [{ "domain": "zone", "key": "test/zone" }, { "domain": "rack", "key": "test/rack" }] } })).await;
+    cluster
+        .create(&json!({ "apiVersion": "grove.io/v1alpha1", "kind": "ClusterTopology", "metadata": { "name": "loose" },
+        "spec": { "levels": [{ "domain": "zone", "key": "test/zone" }, { "domain": "rack", "key": "test/rack" }] } }))
+        .await;
     set["spec"]["template"]["clusterTopologyName"] = "loose".into();
     cluster.create(&set).await;
     for round in 0..4 {
@@ -399,7 +428,10 @@ async fn drift(cluster: &Cluster) {
             let sets = cluster.list("PodCliqueSet", "all").await;
             let set = sets.iter().find(|set| set["metadata"]["name"] == "drift").expect("the set");
             let conditions = set["status"]["conditions"].as_array();
-            conditions.into_iter().flatten().any(|one| one["type"] == "TopologyLevelsUnavailable" && one["status"] == expected)
+            conditions
+                .into_iter()
+                .flatten()
+                .any(|one| one["type"] == "TopologyLevelsUnavailable" && one["status"] == expected)
         })
         .await;
     }

@@ -121,11 +121,15 @@ impl<'a> Children<'a> {
 
     /// Whether a clique was there when the gangs were made: a gang names all its cliques from the start.
     fn know_clique(&self, set: &PodCliqueSet, clique: &str) -> bool {
-        let of_group = |group: &&PodCliqueScalingGroup| group.spec.clique_names.iter().any(|name| name == clique);
-        let set = set.metadata.name.as_deref().unwrap_or_default();
+        let of_group = |group: &PodCliqueScalingGroup| group.spec.clique_names.iter().any(|name| name == clique);
+        let name = set.metadata.name.as_deref().unwrap_or_default();
+        let first = |index| match group_of(set, clique) {
+            Some((_, group)) => names::group_clique(&names::scaling_group(name, index, &group.name), 0, clique),
+            None => names::clique(name, index, clique),
+        };
         self.cliques.contains_key(clique)
-            || self.groups.values().any(|group| of_group(&group))
-            || self.names(|index| vec![names::clique(set, index, clique)])
+            || self.groups.values().any(|group| of_group(group))
+            || self.names(|index| vec![first(index)])
     }
 
     fn know_group(&self, set: &PodCliqueSet, group: &ScalingGroupTemplate) -> bool {

@@ -187,8 +187,10 @@ fn cliques(picture: &Picture<'_>, plan: &mut Plan) {
             Some(live) if clique.live.is_none() => delete_clique(picture, live, plan),
             Some(live) if live.metadata.deletion_timestamp.is_some() => {}
             Some(live) => {
-                let body = if live.spec == clique.desired.spec { Map::new() } else { whole_spec(&**live, &clique.desired) };
-                let write = change(site::CHANGE_CLIQUE, Kind::PodClique, &live.metadata, &clique.desired.metadata, body);
+                let body =
+                    if live.spec == clique.desired.spec { Map::new() } else { whole_spec(&**live, &clique.desired) };
+                let write =
+                    change(site::CHANGE_CLIQUE, Kind::PodClique, &live.metadata, &clique.desired.metadata, body);
                 plan.writes.extend(write);
             }
         }

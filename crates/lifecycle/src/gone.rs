@@ -67,9 +67,9 @@ pub fn decide(observed: &Observed, plan: &mut Plan) {
     for (kind, metadata) in children {
         delete(site::DELETE_CHILD, kind, metadata, plan);
     }
-    let gone = owners.into_iter().map(|(namespace, name, uid)| {
-        Confirm::Gone(Target { kind: Kind::PodCliqueSet, namespace, name }, uid)
-    });
+    let gone = owners
+        .into_iter()
+        .map(|(namespace, name, uid)| Confirm::Gone(Target { kind: Kind::PodCliqueSet, namespace, name }, uid));
     plan.confirm.extend(gone);
 }
 

@@ -7,7 +7,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
-use trellis_api::kinds::{ClusterTopology, PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang, ScalingGroupTemplate};
+use trellis_api::kinds::{
+    ClusterTopology, PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang, ScalingGroupTemplate,
+};
 use trellis_api::names::label;
 use trellis_api::settings::Settings;
 use trellis_lower::{self as lower, Instance, LiveReplicas, Parent, Translation};
@@ -160,7 +162,8 @@ impl Counts {
 fn is_failing(pod: &Pod) -> bool {
     let failed = |state: &crate::pod::State| state.terminated.as_ref().is_some_and(|end| end.exit_code != 0);
     pod.status.container_statuses.iter().any(|container| {
-        !container.ready && (container.started == Some(true) || failed(&container.state) || failed(&container.last_state))
+        !container.ready
+            && (container.started == Some(true) || failed(&container.state) || failed(&container.last_state))
     })
 }
 
@@ -248,7 +251,8 @@ fn clique<'a>(
         Some(group) => {
             let live = observed.groups.get(&group.name);
             let live = live.filter(|live| is_child_of(&live.metadata, set.metadata.uid.as_deref()));
-            desired.metadata.owner_references = live.and_then(|live| lower::owner_reference(&**live)).map(|owner| vec![owner]);
+            desired.metadata.owner_references =
+                live.and_then(|live| lower::owner_reference(&**live)).map(|owner| vec![owner]);
             live.and_then(|live| live.metadata.uid.as_deref())
         }
     };
@@ -292,4 +296,3 @@ fn groups<'a>(
         })
         .collect()
 }
-

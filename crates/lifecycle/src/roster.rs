@@ -69,7 +69,10 @@ impl<'a> Roster<'a> {
 }
 
 /// Orders pods by what it would cost to lose them, dearest first.
-fn worth(pod: &Pod, template_hash: &str) -> (bool, bool, bool, bool, Reverse<bool>, Option<jiff::Timestamp>, Option<usize>) {
+fn worth(
+    pod: &Pod,
+    template_hash: &str,
+) -> (bool, bool, bool, bool, Reverse<bool>, Option<jiff::Timestamp>, Option<usize>) {
     let running = matches!(pod.status.phase.as_deref(), Some("Running" | "Succeeded"));
     let (bound, ready) = (pod.is_scheduled() || pod.has_succeeded(), pod.is_ready() || pod.has_succeeded());
     (!bound, !running, !ready, !pod.is_at(template_hash), Reverse(!pod.is_gated()), pod.created(), pod.index())

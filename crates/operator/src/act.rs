@@ -92,7 +92,9 @@ impl Actor {
                     tries += 1;
                     tokio::time::sleep(wait * tries).await;
                 }
-                Err(Refusal::Busy(_)) => return Outcome::Failed(failure(write, "the API server is too busy".to_owned())),
+                Err(Refusal::Busy(_)) => {
+                    return Outcome::Failed(failure(write, "the API server is too busy".to_owned()));
+                }
                 Err(Refusal::Lost(error)) => return Outcome::Failed(failure(write, error)),
                 Err(Refusal::Status(status)) => return self.refused(write, &status).await,
             }

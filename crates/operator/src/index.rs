@@ -50,13 +50,7 @@ struct ObjectKey {
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Self {
-            objects: HashMap::new(),
-            of_set: HashMap::new(),
-            gone: HashSet::new(),
-            listing: None,
-            listed: false,
-        }
+        Self { objects: HashMap::new(), of_set: HashMap::new(), gone: HashSet::new(), listing: None, listed: false }
     }
 }
 

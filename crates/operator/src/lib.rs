@@ -204,8 +204,7 @@ impl Operator {
         let watches =
             Watches { index: Arc::clone(&self.index), queue: Arc::clone(&self.queue), metrics: self.metrics.clone() };
         let mut following = watches::start(&self.client, &watches, &self.options.settings.profiles);
-        let actor =
-            Actor::new(self.client.clone(), Arc::clone(&self.index), leadership.clone(), self.metrics.clone());
+        let actor = Actor::new(self.client.clone(), Arc::clone(&self.index), leadership.clone(), self.metrics.clone());
         let workers = Arc::new(Workers {
             actor: actor.clone(),
             client: self.client.clone(),
@@ -265,10 +264,10 @@ impl Publisher {
         let install = |bundle: Option<Vec<u8>>| {
             let this = &self;
             async move {
-            let wanted = webhooks::configurations(&this.reach, bundle.as_deref(), &this.user, this.authorizer);
-            webhooks::install(&this.client, &wanted).await?;
-            this.ready.send_if_modified(|ready| !std::mem::replace(ready, true));
-            Ok::<(), kube::Error>(())
+                let wanted = webhooks::configurations(&this.reach, bundle.as_deref(), &this.user, this.authorizer);
+                webhooks::install(&this.client, &wanted).await?;
+                this.ready.send_if_modified(|ready| !std::mem::replace(ready, true));
+                Ok::<(), kube::Error>(())
             }
         };
         if let Some(certificates) = certificates {

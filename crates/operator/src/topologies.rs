@@ -20,7 +20,9 @@ impl Workers {
     /// One turn of a topology.
     pub async fn topology(&self, name: &str) -> Turn {
         for _ in 0..PASSES_MAX {
-            let Some(topology) = self.index.tables().topologies.get("", name).cloned() else { return Turn::Rests(None) };
+            let Some(topology) = self.index.tables().topologies.get("", name).cloned() else {
+                return Turn::Rests(None);
+            };
             let users = if topology.metadata.deletion_timestamp.is_some() {
                 // Its finalizer goes by this, and a deletion never rests on a cache alone.
                 match self.listed_users(name).await {

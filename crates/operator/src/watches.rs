@@ -69,9 +69,7 @@ pub fn start(client: &Client, watches: &Watches, profiles: &[String]) -> JoinSet
     tasks.spawn(watches.clone().follow::<k8s_openapi::api::rbac::v1::RoleBinding>(bindings, ours.clone()));
     let autoscalers = Api::all(client.clone());
     tasks.spawn(
-        watches
-            .clone()
-            .follow::<k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler>(autoscalers, ours.clone()),
+        watches.clone().follow::<k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler>(autoscalers, ours.clone()),
     );
     tasks.spawn(watches.clone().follow_pods(Api::all(client.clone()), ours.clone()));
     tasks.spawn(watches.clone().follow_nodes(Api::all(client.clone())));

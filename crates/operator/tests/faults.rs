@@ -27,7 +27,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use play::{How, Plight, Played, play};
+use play::{How, Played, Plight, play};
 use script::Scenario;
 use state::State;
 use trellis_lifecycle::site;
@@ -119,7 +119,9 @@ fn every_write_may_be_lost_or_be_the_last() {
     let mut failures = Vec::new();
     for ((_, _, how), result) in runs.iter().zip(results) {
         match result {
-            Ok(hit) => hit.into_keys().for_each(|site| *coverage.entry(site).or_default().entry(*how).or_default() += 1),
+            Ok(hit) => {
+                hit.into_keys().for_each(|site| *coverage.entry(site).or_default().entry(*how).or_default() += 1)
+            }
             Err(why) => failures.push(why),
         }
     }
@@ -129,7 +131,8 @@ fn every_write_may_be_lost_or_be_the_last() {
     }
     judge(&failures);
     if std::env::var_os("TRELLIS_ONLY").is_none() {
-        let is_missed = |site: &&str| How::ALL.iter().any(|how| coverage.get(*site).and_then(|counts| counts.get(how)).is_none());
+        let is_missed =
+            |site: &&str| How::ALL.iter().any(|how| coverage.get(*site).and_then(|counts| counts.get(how)).is_none());
         let missed: Vec<&str> = site::ALL.into_iter().filter(is_missed).collect();
         assert!(missed.is_empty(), "nothing ever happened to these: {missed:?}");
     }

@@ -163,9 +163,11 @@ impl Seen {
         seen.follow::<Service>(client, namespace);
         seen.follow::<Told>(client, namespace);
         let all = seen.watches.len();
-        seen.until("the watches to begin", || Ok(()), |seen| {
-            seen.kinds.values().filter(|tally| tally.listed).count() == all
-        })
+        seen.until(
+            "the watches to begin",
+            || Ok(()),
+            |seen| seen.kinds.values().filter(|tally| tally.listed).count() == all,
+        )
         .await?;
         Ok(seen)
     }

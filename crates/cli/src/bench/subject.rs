@@ -205,7 +205,8 @@ fn writes(metrics: &str) -> Writes {
             let (_, rest) = labels.split_once(&format!("{name}=\""))?;
             rest.split_once('"').map(|(value, _)| value)
         };
-        let (Some(site), Some(result), Ok(count)) = (value("site"), value("result"), count.trim().parse::<u64>()) else {
+        let (Some(site), Some(result), Ok(count)) = (value("site"), value("result"), count.trim().parse::<u64>())
+        else {
             continue;
         };
         match result {

@@ -31,7 +31,8 @@ impl Stage {
         let held: Arc<Mutex<BTreeSet<String>>> = Arc::default();
         let (clients, holds) = (client.clone(), Arc::clone(&held));
         let task = tokio::spawn(async move {
-            let mut events = watch(Api::<Pod>::all(clients.clone()), watcher::Config::default()).default_backoff().boxed();
+            let mut events =
+                watch(Api::<Pod>::all(clients.clone()), watcher::Config::default()).default_backoff().boxed();
             while let Some(event) = events.next().await {
                 if let Ok(Event::Apply(pod) | Event::InitApply(pod)) = event {
                     play(&clients, &pod, &holds).await;

@@ -1,7 +1,7 @@
 //! The status of a PodClique.
 
 use super::conditions::{Said, Truth, kind, merged};
-use super::progress::{Step, count, is_available, is_behind, is_current};
+use super::progress::{Seen, Step, count, is_available, is_behind, is_current};
 use super::{Pass, selector, write};
 use crate::picture::{Clique, Counts};
 use crate::plan::{Kind, Plan, site};
@@ -43,7 +43,7 @@ fn step(pass: &Pass<'_, '_>, clique: &Clique<'_>) -> Step {
     let turn = pass.turn == Some(clique.instance.set_index) || outdated(clique).next().is_none();
     let serves = was_placed(&pass.picture.gangs[clique.gang]);
     let whole = is_current(clique) && (is_available(clique) || !serves);
-    Step::of(pass.picture, begun, is_behind(pass.picture, clique), turn, whole)
+    Step::of(pass.picture, Seen { begun, behind: is_behind(pass.picture, clique), turn, whole })
 }
 
 /// Brings hashes and progress to where the update stands.

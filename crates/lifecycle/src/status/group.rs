@@ -2,7 +2,7 @@
 
 use super::clique::is_intact;
 use super::conditions::{Said, Truth, kind, merged};
-use super::progress::{Step, count, is_available, is_behind, is_current, replicas_that, was_replica_placed};
+use super::progress::{Seen, Step, count, is_available, is_behind, is_current, replicas_that, was_replica_placed};
 use super::{Pass, selector, write};
 use crate::picture::{Clique, Group};
 use crate::plan::{Kind, Plan, site};
@@ -54,7 +54,7 @@ fn step(pass: &Pass<'_, '_>, group: &Group<'_>, stored: &PodCliqueScalingGroupSt
         pass.turn == Some(group.set_index) || members(pass, group).all(|clique| outdated(clique).next().is_none());
     let serves = was_replica_placed(pass.picture, group.set_index);
     let whole = members(pass, group).all(is_current) && (is_group_available(pass, group) || !serves);
-    Step::of(pass.picture, begun, behind, turn, whole)
+    Step::of(pass.picture, Seen { begun, behind, turn, whole })
 }
 
 fn advance(pass: &Pass<'_, '_>, group: &Group<'_>, step: Step, status: &mut PodCliqueScalingGroupStatus) {

@@ -18,15 +18,31 @@ pub enum Step {
     End,
 }
 
+/// What the step of an update follows from.
+#[derive(Clone, Copy, Debug)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "four questions with yes or no for an answer, named where they are answered"
+)]
+pub struct Seen {
+    /// Whether one was begun and not ended.
+    pub begun: bool,
+    /// Whether there is anything to update.
+    pub behind: bool,
+    /// Whether its turn has come.
+    pub turn: bool,
+    /// Whether it is whole again.
+    pub whole: bool,
+}
+
 impl Step {
-    /// What follows from these: whether an update was begun and not ended, whether there is anything to update, whether its turn has
-    /// come, and whether it is whole again.
-    pub fn of(picture: &Picture<'_>, begun: bool, behind: bool, turn: bool, whole: bool) -> Self {
-        match (begun, behind) {
+    /// The step that an update is at.
+    pub fn of(picture: &Picture<'_>, seen: Seen) -> Self {
+        match (seen.begun, seen.behind) {
             (false, false) => Self::Rest,
-            _ if waits_for_deletion(picture) || whole => Self::End,
+            _ if waits_for_deletion(picture) || seen.whole => Self::End,
             (true, _) => Self::Run,
-            _ if turn => Self::Run,
+            _ if seen.turn => Self::Run,
             _ => Self::Wait,
         }
     }

@@ -2,7 +2,7 @@
 
 use super::conditions::{Said, Truth, bounded, find, first_few, kind, merged};
 use super::group::is_group_available;
-use super::progress::{Step, count, is_available, is_current, waits_for_deletion, was_replica_placed};
+use super::progress::{Seen, Step, count, is_available, is_current, waits_for_deletion, was_replica_placed};
 use super::{Pass, selector, write};
 use crate::observed::Failure;
 use crate::picture::{Clique, Picture};
@@ -112,7 +112,7 @@ fn step(pass: &Pass<'_, '_>, stored: &PodCliqueSetStatus, replicas: &[Replica<'_
     let is_whole =
         |(index, replica): (usize, &Replica<'_, '_>)| replica.is_current && (replica.is_available() || !serves(index));
     let whole = replicas.iter().enumerate().all(is_whole);
-    Step::of(pass.picture, begun, behind, true, whole)
+    Step::of(pass.picture, Seen { begun, behind, turn: true, whole })
 }
 
 /// Brings hash and progress to where the update stands.

@@ -432,7 +432,7 @@ fn patches_are_small() {
     });
     assert_eq!(patch, expected);
     assert!(patch["metadata"]["uid"].is_string());
-    let scene = Scene::given("1 a=2/1", "settle; group-less");
+    let scene = Scene::given("1 a=2/1", "settle; wait 60");
     assert!(scene.plan().statuses.is_empty(), "nothing has changed");
     // What goes is taken away.
     let scene = Scene::given("1 a=2/1", "fail E x; settle; works");

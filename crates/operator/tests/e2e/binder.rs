@@ -48,11 +48,8 @@ impl Binder {
         let pods = Api::namespaced(client.clone(), namespace);
         let gangs = objects(client, namespace, Kind::PodGang);
         let groups = objects(client, namespace, Kind::KaiPodGroup);
-        let streams = [
-            pods_of(pods.clone()),
-            gangs_of(Kind::PodGang, gangs.clone()),
-            gangs_of(Kind::KaiPodGroup, groups),
-        ];
+        let streams =
+            [pods_of(pods.clone()), gangs_of(Kind::PodGang, gangs.clone()), gangs_of(Kind::KaiPodGroup, groups)];
         let state = State { pods, gangs, now, seen: BTreeMap::new(), groups: BTreeMap::new(), open: BTreeSet::new() };
         let task = tokio::spawn(state.run(select_all(streams), received));
         Self { commands, task }
@@ -117,7 +114,11 @@ struct State {
 }
 
 impl State {
-    async fn run(mut self, mut events: impl futures::Stream<Item = Seen> + Unpin, mut commands: mpsc::UnboundedReceiver<Command>) {
+    async fn run(
+        mut self,
+        mut events: impl futures::Stream<Item = Seen> + Unpin,
+        mut commands: mpsc::UnboundedReceiver<Command>,
+    ) {
         loop {
             let mut replies = Vec::new();
             tokio::select! {
@@ -181,11 +182,17 @@ impl State {
     }
 
     fn free_nodes(&self) -> BTreeSet<String> {
-        let taken: BTreeSet<&String> = self.seen.values().filter(|pod| !pod.done).filter_map(|pod| pod.node.as_ref()).collect();
+        let taken: BTreeSet<&String> =
+            self.seen.values().filter(|pod| !pod.done).filter_map(|pod| pod.node.as_ref()).collect();
         self.open.iter().filter(|node| !taken.contains(node)).cloned().collect()
     }
 
-    fn members<'a>(&'a self, kind: Kind, gang: &'a str, group: &'a str) -> impl Iterator<Item = (&'a String, &'a Member)> {
+    fn members<'a>(
+        &'a self,
+        kind: Kind,
+        gang: &'a str,
+        group: &'a str,
+    ) -> impl Iterator<Item = (&'a String, &'a Member)> {
         let kai = kind == Kind::KaiPodGroup;
         self.seen.iter().filter(move |(_, pod)| pod.kai == kai && pod.gang == gang && pod.group == group)
     }
@@ -195,7 +202,8 @@ impl State {
         let groups = ready_groups(kind, gang)?;
         let mut wanted = Vec::new();
         for (group, min) in groups {
-            let standing = self.members(kind, name, group).filter(|(_, pod)| pod.node.is_some() && !pod.terminating).count();
+            let standing =
+                self.members(kind, name, group).filter(|(_, pod)| pod.node.is_some() && !pod.terminating).count();
             let missing = min.saturating_sub(standing);
             let candidates = self.members(kind, name, group).filter(|(_, pod)| pod.free && pod.node.is_none());
             let candidates: Vec<String> = candidates.map(|(name, _)| name.clone()).take(missing).collect();
@@ -289,7 +297,8 @@ impl State {
     fn minimum_all(&self, kind: Kind, name: &str, gang: &Value) -> Option<usize> {
         let groups = ready_groups(kind, gang)?;
         let missing = groups.iter().map(|(group, min)| {
-            let standing = self.members(kind, name, group).filter(|(_, pod)| pod.node.is_some() && !pod.terminating).count();
+            let standing =
+                self.members(kind, name, group).filter(|(_, pod)| pod.node.is_some() && !pod.terminating).count();
             min.saturating_sub(standing)
         });
         Some(missing.sum())
@@ -321,7 +330,8 @@ fn member(pod: &Pod) -> Member {
     let labelled = |key: &str| pod.labels().get(key).cloned().unwrap_or_default();
     let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or_default();
     let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
-    let told = conditions.into_iter().any(|one| one.type_ == "PodScheduled" && one.reason.as_deref() == Some("Unschedulable"));
+    let told =
+        conditions.into_iter().any(|one| one.type_ == "PodScheduled" && one.reason.as_deref() == Some("Unschedulable"));
     let terminating = pod.metadata.deletion_timestamp.is_some();
     let done = ["Succeeded", "Failed"].contains(&phase);
     Member {

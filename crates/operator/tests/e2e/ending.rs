@@ -82,7 +82,10 @@ pub async fn orphans_stay_and_are_adopted(world: &World) {
     let uid = world.create(&full()).await["metadata"]["uid"].clone();
     let owned = |object: &serde_json::Value| object["metadata"]["ownerReferences"][0]["uid"] == uid;
     let adopted = |view: &View| {
-        owned(view.gang("wl-0")) && owned(view.clique("wl-0-pc-a")) && owned(view.group("wl-0-sg-x")) && owned(view.get(Service, "wl-0"))
+        owned(view.gang("wl-0"))
+            && owned(view.clique("wl-0-pc-a"))
+            && owned(view.group("wl-0-sg-x"))
+            && owned(view.get(Service, "wl-0"))
     };
     world.until("the new set has taken them over", adopted).await;
     world.until("it is ready", |view| is_true(view.set("wl"), "Ready")).await;
@@ -114,10 +117,11 @@ pub async fn children_come_back(world: &World) {
             world.quiet().await;
             assert!(world.observer.view().untouched(&pods), "{kind:?} {name}");
         }
-        world.until("all is well", |view| {
-            view.pods().count() == 10 && view.pods().all(|pod| pod.is_ready()) && is_true(view.set("wl"), "Ready")
-        })
-        .await;
+        world
+            .until("all is well", |view| {
+                view.pods().count() == 10 && view.pods().all(|pod| pod.is_ready()) && is_true(view.set("wl"), "Ready")
+            })
+            .await;
         world.quiet().await;
     }
     let pod = world.observer.view().live().next().expect("a pod").name().to_owned();

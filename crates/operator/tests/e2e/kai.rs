@@ -52,7 +52,8 @@ fn traps(view: &View) {
         let spec = &group["spec"];
         let subs: BTreeMap<&str, &Value> =
             spec["subGroups"].as_array().expect("subGroups").iter().map(|sub| (text(&sub["name"]), sub)).collect();
-        let inner: BTreeSet<&str> = subs.values().map(|sub| text(&sub["parent"])).filter(|name| !name.is_empty()).collect();
+        let inner: BTreeSet<&str> =
+            subs.values().map(|sub| text(&sub["parent"])).filter(|name| !name.is_empty()).collect();
         assert!(spec["minMember"].is_null() && spec["minSubGroup"].is_null(), "{name}: the leaves say what is needed");
         assert_eq!(spec["queue"], "test", "{name}");
         assert_eq!(group["metadata"]["annotations"][annotation::KAI_SKIP_POD_GROUPER], "true", "{name}");
@@ -81,7 +82,8 @@ fn traps(view: &View) {
             assert!(pod.label("kai.scheduler/node-pool").is_empty(), "{}", pod.name());
         }
     }
-    let alone: Vec<&str> = view.live().filter(|pod| view.get(KaiPodGroup, pod.gang()).is_null()).map(|pod| pod.name()).collect();
+    let alone: Vec<&str> =
+        view.live().filter(|pod| view.get(KaiPodGroup, pod.gang()).is_null()).map(|pod| pod.name()).collect();
     assert!(alone.is_empty(), "pods without a PodGroup: {alone:?}");
 }
 
@@ -92,7 +94,10 @@ fn fixed(holder: &Value, above: Option<usize>, place: &dyn Fn(&Value) -> Option<
         return;
     }
     let (required, preferred) = (&constraint["requiredTopologyLevel"], &constraint["preferredTopologyLevel"]);
-    assert!(constraint["topology"].is_string() && (required.is_string() || preferred.is_string()), "{name}: {constraint}");
+    assert!(
+        constraint["topology"].is_string() && (required.is_string() || preferred.is_string()),
+        "{name}: {constraint}"
+    );
     for level in [required, preferred].into_iter().filter(|level| level.is_string()) {
         assert!(place(level).is_some(), "{name}: {level} is no level of its topology");
     }
@@ -120,9 +125,16 @@ fn levels_of(view: &View, group: &Value) -> Vec<String> {
 fn owned(object: &Value, kind: &str, owner: &Value) {
     let owners = object["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
     let found = owners.iter().any(|one| {
-        one["kind"] == kind && one["controller"] == true && one["uid"] == owner["metadata"]["uid"] && one["uid"].is_string()
+        one["kind"] == kind
+            && one["controller"] == true
+            && one["uid"] == owner["metadata"]["uid"]
+            && one["uid"].is_string()
     });
-    assert!(found, "{} should be owned by {kind} {}: {owners:?}", object["metadata"]["name"], owner["metadata"]["name"]);
+    assert!(
+        found,
+        "{} should be owned by {kind} {}: {owners:?}",
+        object["metadata"]["name"], owner["metadata"]["name"]
+    );
 }
 
 /// The default topology is KAI's too, key by key.
@@ -134,7 +146,8 @@ pub async fn tas1_infrastructure(world: &World) {
     };
     let view = world.until("the default topology is there, KAI's too", is_there).await;
     let (ours, theirs) = (view.get(ClusterTopology, DEFAULT_TOPOLOGY), view.get(KaiTopology, DEFAULT_TOPOLOGY));
-    let keys = ["zone", "block", "rack", "hostname"].map(|level| json!({ "nodeLabel": format!("kubernetes.io/{level}") }));
+    let keys =
+        ["zone", "block", "rack", "hostname"].map(|level| json!({ "nodeLabel": format!("kubernetes.io/{level}") }));
     assert_eq!(theirs["spec"]["levels"], json!(keys));
     owned(theirs, "ClusterTopology", ours);
     assert_eq!(ours["metadata"]["labels"][label::MANAGED_BY], "grove-operator");
@@ -177,7 +190,9 @@ pub async fn tas4_scaling_group_only(world: &World) {
             wl-0-sg-1-worker 1 ~hostname";
     check(world, workload, 4, &[tree]).await;
     let available = ("False", "AllClusterTopologyLevelsAvailable");
-    world.until("all levels are there", |view| condition(view.set("wl"), "TopologyLevelsUnavailable") == available).await;
+    world
+        .until("all levels are there", |view| condition(view.set("wl"), "TopologyLevelsUnavailable") == available)
+        .await;
 }
 
 pub async fn tas5_host(world: &World) {
@@ -232,19 +247,19 @@ pub async fn tas9_set_and_clique(world: &World) {
 }
 
 pub async fn tas10_scaled_gangs(world: &World) {
-    let workload = set("wl").clique(clique("worker", 2, 2)).group(group("sg", 3, 1, &["worker"]).pack("rack")).pack("block");
+    let workload =
+        set("wl").clique(clique("worker", 2, 2)).group(group("sg", 3, 1, &["worker"]).pack("rack")).pack("block");
     let base = "
         wl-0 block~hostname
           wl-0-sg-0 rack~hostname
             wl-0-sg-0-worker 2 ~hostname";
-    let scaled = |index: usize| {
-        format!("wl-0-sg-{index} rack~hostname\n  wl-0-sg-{}-worker 2 ~hostname", index + 1)
-    };
+    let scaled = |index: usize| format!("wl-0-sg-{index} rack~hostname\n  wl-0-sg-{}-worker 2 ~hostname", index + 1);
     check(world, workload, 6, &[base, &scaled(0), &scaled(1)]).await;
 }
 
 pub async fn tas11_scaling_group_and_clique(world: &World) {
-    let workload = set("wl").clique(clique("worker", 2, 2).pack("host")).group(group("sg", 2, 2, &["worker"]).pack("rack"));
+    let workload =
+        set("wl").clique(clique("worker", 2, 2).pack("host")).group(group("sg", 2, 2, &["worker"]).pack("rack"));
     let tree = "
         wl-0 ~hostname
           wl-0-sg-0 rack~hostname
@@ -255,7 +270,8 @@ pub async fn tas11_scaling_group_and_clique(world: &World) {
 }
 
 pub async fn tas12_large_scaling_ratio(world: &World) {
-    let workload = set("wl").clique(clique("worker", 2, 2).pack("host")).group(group("sg", 10, 3, &["worker"])).pack("block");
+    let workload =
+        set("wl").clique(clique("worker", 2, 2).pack("host")).group(group("sg", 10, 3, &["worker"])).pack("block");
     let base = "
         wl-0 block~hostname
           wl-0-sg-0-worker 2 hostname
@@ -275,9 +291,11 @@ pub async fn tas13_not_enough_room(world: &World) {
     let view = world.placed(&[]).await;
     assert_eq!(tree::of_kai(view.get(KaiPodGroup, "wl-0")), "wl-0 rack~hostname\n  wl-0-worker 10 ~hostname");
     traps(&view);
-    world.until("they are said to have no room", |view| {
-        view.live().all(|pod| condition(pod.0, "PodScheduled").1 == "Unschedulable")
-    }).await;
+    world
+        .until("they are said to have no room", |view| {
+            view.live().all(|pod| condition(pod.0, "PodScheduled").1 == "Unschedulable")
+        })
+        .await;
 }
 
 pub async fn tas14_several_replicas(world: &World) {
@@ -350,7 +368,8 @@ async fn topology(world: &World, name: &str, levels: &[(&str, &str)]) -> String 
 
 /// Two kinds of machines, two topologies: the same domain, other keys.
 pub async fn tas17_heterogeneous_cluster(world: &World) {
-    let h100 = topology(world, "h100", &[("block", "example.com/h100-block"), ("host", "kubernetes.io/hostname")]).await;
+    let h100 =
+        topology(world, "h100", &[("block", "example.com/h100-block"), ("host", "kubernetes.io/hostname")]).await;
     let gb200 = topology(world, "gb200", &[("block", "example.com/gb200-block"), ("rack", "example.com/nvl72")]).await;
     world.open(4);
     for (name, topology) in [("h", &h100), ("g", &gb200)] {
@@ -504,9 +523,7 @@ pub async fn topology_retry(world: &World) {
     let old = view.uids(|_| true);
     traps(&view);
     // Whatever pod may be placed stands in a group that speaks of the topology that the set names.
-    world
-        .edit(PodCliqueSet, "wl", |set| set["spec"]["template"]["clusterTopologyName"] = json!(second))
-        .await;
+    world.edit(PodCliqueSet, "wl", |set| set["spec"]["template"]["clusterTopologyName"] = json!(second)).await;
     let expected = "wl-0 b-block~hostname\n  wl-0-worker 2 ~hostname";
     let is_new = |view: &View| {
         tree::of_kai(view.get(KaiPodGroup, "wl-0")) == expected

@@ -162,9 +162,8 @@ pub async fn od8_recovery_from_a_bad_node(world: &World) {
 pub async fn od9_change_of_strategy(world: &World) {
     deployed(world, &workload(), 10).await;
     nothing_happens(world, &["pc-a"]).await;
-    let strategy = |name: &'static str| {
-        move |set: &mut serde_json::Value| set["spec"]["updateStrategy"]["type"] = name.into()
-    };
+    let strategy =
+        |name: &'static str| move |set: &mut serde_json::Value| set["spec"]["updateStrategy"]["type"] = name.into();
     world.edit(PodCliqueSet, "wl", strategy("RollingRecreate")).await;
     let is_new = |view: &View| {
         view.pods().count() == 10

@@ -157,8 +157,10 @@ pub async fn statuses(world: &World) {
             && condition(set, "TopologyLevelsUnavailable") == ("False", "AllClusterTopologyLevelsAvailable")
             && condition(clique, "PodCliqueScheduled") == ("True", "SufficientScheduledPods")
             && condition(clique, "MinAvailableBreached") == ("False", "SufficientReadyPods")
-            && [&of_clique["readyReplicas"], &of_clique["updatedReplicas"], &of_clique["scheduledReplicas"]] == [&json!(2); 3]
-            && [&of_group["availableReplicas"], &of_group["updatedReplicas"], &of_group["scheduledReplicas"]] == [&json!(2); 3]
+            && [&of_clique["readyReplicas"], &of_clique["updatedReplicas"], &of_clique["scheduledReplicas"]]
+                == [&json!(2); 3]
+            && [&of_group["availableReplicas"], &of_group["updatedReplicas"], &of_group["scheduledReplicas"]]
+                == [&json!(2); 3]
             && condition(group, "MinAvailableBreached").0 == "False"
     };
     let view = world.until("all say that they are up", is_up).await;
@@ -166,7 +168,11 @@ pub async fn statuses(world: &World) {
     for kind in [PodCliqueSet, ScalingGroup, PodClique, PodGang] {
         for (name, object) in view.all(kind) {
             for one in object["status"]["conditions"].as_array().into_iter().flatten() {
-                assert_eq!(one["observedGeneration"], object["metadata"]["generation"], "{kind:?} {name} {}", one["type"]);
+                assert_eq!(
+                    one["observedGeneration"], object["metadata"]["generation"],
+                    "{kind:?} {name} {}",
+                    one["type"]
+                );
                 assert!(!text(&one["reason"]).is_empty(), "{kind:?} {name} {one}");
             }
         }

@@ -32,9 +32,7 @@ async fn placed(world: &World, replicas: &[Counts<'_>]) -> View {
 async fn pods(world: &World, all: usize, gated: usize) {
     let what = format!("{all} pods, {gated} of them gated");
     world
-        .until(&what, |view| {
-            view.live().count() == all && view.live().filter(|pod| pod.is_gated()).count() == gated
-        })
+        .until(&what, |view| view.live().count() == all && view.live().filter(|pod| pod.is_gated()).count() == gated)
         .await;
 }
 

@@ -214,10 +214,15 @@ fn is_conflict<T>(result: &kube::Result<T>) -> bool {
 /// Thirty nodes, 28 to a zone, 20 to a block, 7 to a rack. Pods on them are ready soon after they may start.
 async fn nodes(client: &Client, now: Now) -> (Nodes, Vec<String>) {
     let names: Vec<String> = (0..NODES).map(|n| format!("node-{n:02}")).collect();
-    let label = |level: &str, n: usize, size: usize| (format!("kubernetes.io/{level}"), format!("{level}-{}", n / size));
+    let label =
+        |level: &str, n: usize, size: usize| (format!("kubernetes.io/{level}"), format!("{level}-{}", n / size));
     let specs = names.iter().enumerate().map(|(n, name)| NodeSpec {
         name: name.clone(),
         labels: BTreeMap::from([label("zone", n, 28), label("block", n, 20), label("rack", n, 7)]),
+        // Scenarios share the nodes of a real server; how many pods of one go on a node is its binder's to decide.
+        allocatable: [("cpu", "1k"), ("memory", "1Ti"), ("pods", "10k")]
+            .map(|(k, v)| (k.to_owned(), v.to_owned()))
+            .into(),
         ..NodeSpec::default()
     });
     let options = Options {

@@ -107,7 +107,9 @@ pub async fn gt4_min_replicas_of_a_scaling_group(world: &World) {
     assert!(view.untouched(&rest), "{}", view.dump());
 
     // Two of four have room now, the minimum of the scaled gang. The base loses the only pod of a clique.
-    world.until("it has a place again", |view| view.live().filter(|pod| replica(pod) && pod.is_ready()).count() == 2).await;
+    world
+        .until("it has a place again", |view| view.live().filter(|pod| replica(pod) && pod.is_ready()).count() == 2)
+        .await;
     let view = world.observer.view();
     let lost = [names(&view, "wl-0-sg-x-1-pc-b")[0], names(&view, "wl-0-sg-x-0-pc-b")[0]];
     let old = view.uids(|pod| pod.node().is_some() && !lost.contains(&pod.name()));

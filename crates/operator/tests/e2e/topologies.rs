@@ -177,7 +177,11 @@ pub async fn tas21_refusals(world: &World) {
     let known = topology(world, "t", &LEVELS).await;
     let bare = || set("wl").clique(clique("worker", 2, 2));
     let cases: Vec<(&str, Set, &[&str])> = vec![
-        ("a level that the default topology lacks", bare().pack("region"), &["spec.template.topologyConstraint", "region"]),
+        (
+            "a level that the default topology lacks",
+            bare().pack("region"),
+            &["spec.template.topologyConstraint", "region"],
+        ),
         ("a level that the named topology lacks", bare().pack("zone").topology(&known), &["zone"]),
         ("a topology that is not there", bare().pack("rack").topology("no-such"), &["clusterTopologyName", "no-such"]),
         ("a topology and no constraint", bare().topology(&known), &["clusterTopologyName"]),
@@ -307,7 +311,8 @@ pub async fn topology_off_and_on(world: &World) {
     let is_bare = |view: &View| {
         ["wl-0", "named-0"].iter().all(|name| {
             let gang = view.gang(name);
-            gang["spec"]["topologyConstraint"].is_null() && gang["metadata"]["annotations"][annotation::TOPOLOGY_NAME].is_null()
+            gang["spec"]["topologyConstraint"].is_null()
+                && gang["metadata"]["annotations"][annotation::TOPOLOGY_NAME].is_null()
         }) && view.get(KaiPodGroup, "named-0")["spec"]["topologyConstraint"].is_null()
             && view.get(ClusterTopology, DEFAULT_TOPOLOGY).is_null()
             && view.get(KaiTopology, DEFAULT_TOPOLOGY).is_null()
@@ -412,7 +417,8 @@ pub async fn kai_comes_late(world: &World) {
     undefine_kai(&world.client).await;
     world.until("KAI's kinds are gone", |view| view.all(KaiTopology).count() == 0).await;
     world.restart(&configuration()).await;
-    let told = |view: &View| condition(view.get(ClusterTopology, DEFAULT_TOPOLOGY), "SchedulerTopologyInSync").0 != "True";
+    let told =
+        |view: &View| condition(view.get(ClusterTopology, DEFAULT_TOPOLOGY), "SchedulerTopologyInSync").0 != "True";
     world.until("the topology says that KAI has none", told).await;
     world.open(4);
     world.create(&workers()).await;
@@ -421,7 +427,12 @@ pub async fn kai_comes_late(world: &World) {
     world.until("its pods are there", |view| view.live().count() == 4).await;
     world.quiet().await;
     // Pods that KAI would not know what to do with stay behind their gates.
-    assert_eq!(world.observer.view().live().filter(|pod| pod.is_gated()).count(), 2, "{}", world.observer.view().dump());
+    assert_eq!(
+        world.observer.view().live().filter(|pod| pod.is_gated()).count(),
+        2,
+        "{}",
+        world.observer.view().dump()
+    );
     define_kai(&world.client).await;
     world.ready(4).await;
     let view = world.until("KAI's topology is there", |view| view.get(KaiTopology, DEFAULT_TOPOLOGY).is_object()).await;

@@ -233,7 +233,9 @@ impl<'a> Pod<'a> {
     }
 
     pub fn is_gated(&self) -> bool {
-        self.0["spec"]["schedulingGates"].as_array().is_some_and(|gates| gates.iter().any(|gate| gate["name"] == GANG_GATE))
+        self.0["spec"]["schedulingGates"]
+            .as_array()
+            .is_some_and(|gates| gates.iter().any(|gate| gate["name"] == GANG_GATE))
     }
 
     pub fn is_terminating(&self) -> bool {

@@ -164,18 +164,20 @@ pub fn new_image(set: &mut Value, clique: &str, image: &str) {
 
 /// Ten pods, all of them needed: `pc-a` 2, and twice `pc-b` 1 with `pc-c` 3. One base gang.
 pub fn full() -> Set {
-    set("wl")
-        .clique(clique("pc-a", 2, 2))
-        .clique(clique("pc-b", 1, 1))
-        .clique(clique("pc-c", 3, 3))
-        .group(group("sg-x", 2, 2, &["pc-b", "pc-c"]))
+    set("wl").clique(clique("pc-a", 2, 2)).clique(clique("pc-b", 1, 1)).clique(clique("pc-c", 3, 3)).group(group(
+        "sg-x",
+        2,
+        2,
+        &["pc-b", "pc-c"],
+    ))
 }
 
 /// The same ten pods, one of each is enough: a base gang with a minimum of 3, and a scaled gang with a minimum of 2.
 pub fn least() -> Set {
-    set("wl")
-        .clique(clique("pc-a", 2, 1))
-        .clique(clique("pc-b", 1, 1))
-        .clique(clique("pc-c", 3, 1))
-        .group(group("sg-x", 2, 1, &["pc-b", "pc-c"]))
+    set("wl").clique(clique("pc-a", 2, 1)).clique(clique("pc-b", 1, 1)).clique(clique("pc-c", 3, 1)).group(group(
+        "sg-x",
+        2,
+        1,
+        &["pc-b", "pc-c"],
+    ))
 }

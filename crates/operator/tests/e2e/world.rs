@@ -306,9 +306,8 @@ impl World {
 pub fn left(view: &View) -> Vec<String> {
     let mut left = Vec::new();
     for kind in kinds().into_iter().filter(|kind| kind.is_namespaced()) {
-        let of_set = |object: &Value| {
-            kind == Kind::PodCliqueSet || !object["metadata"]["labels"][label::PART_OF].is_null()
-        };
+        let of_set =
+            |object: &Value| kind == Kind::PodCliqueSet || !object["metadata"]["labels"][label::PART_OF].is_null();
         let found = view.all(kind).filter(|(_, object)| of_set(object));
         left.extend(found.map(|(name, _)| format!("{kind:?} {name}")));
     }

@@ -35,7 +35,8 @@ const PARTS: [Part; 9] = [
         }
     }),
     ("a label", |set, value| {
-        cliques(set)[0]["labels"] = [json!({}), json!({ "team": "one" }), json!({ "team": "two", "tier": "x" })][value].clone();
+        cliques(set)[0]["labels"] =
+            [json!({}), json!({ "team": "one" }), json!({ "team": "two", "tier": "x" })][value].clone();
     }),
 ];
 
@@ -90,7 +91,8 @@ pub async fn check(seed: u64) -> Result<(), String> {
     }
     life.spare();
     let ended = play::settle(&world, play::QUIET, Some(&expected), true).await.map(drop);
-    let way = || edits.iter().map(|(part, value)| format!("{} to {value}", PARTS[*part].0)).collect::<Vec<_>>().join(", ");
+    let way =
+        || edits.iter().map(|(part, value)| format!("{} to {value}", PARTS[*part].0)).collect::<Vec<_>>().join(", ");
     ended.map_err(|why| format!("{plight:?}, from {first:?} to {last:?} by {}: {why}", way()))?;
     match life.died() {
         Some(why) => Err(format!("the operator ended by itself: {why}")),

@@ -193,9 +193,12 @@ fn group_scaled() -> Scenario {
         .step("deployed", vec![Act::Create(set)])
         .then("scaled out", vec![Act::Scale(Kind::ScalingGroup, "wl-0-g", 4)])
         .then("scaled in", vec![Act::Scale(Kind::ScalingGroup, "wl-0-g", 1)])
-        .step("scaled by the template", vec![Act::Edit(|set| {
-            set["spec"]["template"]["podCliqueScalingGroups"][0]["replicas"] = 3.into();
-        })])
+        .step(
+            "scaled by the template",
+            vec![Act::Edit(|set| {
+                set["spec"]["template"]["podCliqueScalingGroups"][0]["replicas"] = 3.into();
+            })],
+        )
 }
 
 fn clique_scaled() -> Scenario {
@@ -204,9 +207,12 @@ fn clique_scaled() -> Scenario {
         .step("deployed", vec![Act::Create(set)])
         .then("scaled out", vec![Act::Scale(Kind::PodClique, "wl-0-a", 4)])
         .then("scaled in", vec![Act::Scale(Kind::PodClique, "wl-0-a", 1)])
-        .step("scaled by the template", vec![Act::Edit(|set| {
-            set["spec"]["template"]["cliques"][0]["spec"]["replicas"] = 3.into();
-        })])
+        .step(
+            "scaled by the template",
+            vec![Act::Edit(|set| {
+                set["spec"]["template"]["cliques"][0]["spec"]["replicas"] = 3.into();
+            })],
+        )
 }
 
 fn updated() -> Scenario {
@@ -214,13 +220,14 @@ fn updated() -> Scenario {
         set(&[clique("a", 2, 1), clique("b", 1, 1)], &[group("g", 2, 1, &["b"])]),
         &json!({ "spec": { "replicas": 2 } }),
     );
-    Scenario::new("a template is updated")
-        .step("deployed", vec![Act::Create(set)])
-        .step("updated", vec![Act::Edit(|set| {
+    Scenario::new("a template is updated").step("deployed", vec![Act::Create(set)]).step(
+        "updated",
+        vec![Act::Edit(|set| {
             for clique in set["spec"]["template"]["cliques"].as_array_mut().into_iter().flatten() {
                 clique["spec"]["podSpec"]["containers"][0]["image"] = "app:2".into();
             }
-        })])
+        })],
+    )
 }
 
 fn terminated() -> Scenario {
@@ -261,9 +268,12 @@ fn placed_by_kai() -> Scenario {
                 Act::Create(set),
             ],
         )
-        .then("turned to another topology", vec![Act::Edit(|set| {
-            set["spec"]["template"]["clusterTopologyName"] = "two".into();
-        })])
+        .then(
+            "turned to another topology",
+            vec![Act::Edit(|set| {
+                set["spec"]["template"]["clusterTopologyName"] = "two".into();
+            })],
+        )
         .then("placed", vec![Act::Release])
         .then("levels drifted", vec![Act::Patch(Kind::ClusterTopology, "two", levels)])
         .then("scaled in", vec![Act::Scale(Kind::ScalingGroup, "wl-0-g", 1)])
@@ -287,16 +297,22 @@ fn around_the_pods() -> Scenario {
     let set = template(set(&[scaled, clique("b", 1, 1)], &[]), &json!({ "priorityClassName": "low" }));
     Scenario::new("what stands around the pods changes")
         .step("deployed", vec![Act::Create(set)])
-        .step("changed", vec![Act::Edit(|set| {
-            let template = &mut set["spec"]["template"];
-            template["cliques"][0]["spec"]["autoScalingConfig"]["maxReplicas"] = 6.into();
-            template["headlessServiceConfig"] = json!({ "publishNotReadyAddresses": false });
-            template["priorityClassName"] = "high".into();
-        })])
-        .step("taken away", vec![Act::Edit(|set| {
-            let template = &mut set["spec"]["template"];
-            drop(template["cliques"][0]["spec"].as_object_mut().map(|spec| spec.remove("autoScalingConfig")));
-        })])
+        .step(
+            "changed",
+            vec![Act::Edit(|set| {
+                let template = &mut set["spec"]["template"];
+                template["cliques"][0]["spec"]["autoScalingConfig"]["maxReplicas"] = 6.into();
+                template["headlessServiceConfig"] = json!({ "publishNotReadyAddresses": false });
+                template["priorityClassName"] = "high".into();
+            })],
+        )
+        .step(
+            "taken away",
+            vec![Act::Edit(|set| {
+                let template = &mut set["spec"]["template"];
+                drop(template["cliques"][0]["spec"].as_object_mut().map(|spec| spec.remove("autoScalingConfig")));
+            })],
+        )
 }
 
 fn topology_used() -> Scenario {

@@ -122,7 +122,11 @@ fn title(kind: Kind, object: &Value, names: &BTreeMap<String, String>) -> String
 /// Takes out of a pod what follows from its index, and from the node that it happened to get.
 fn plain_pod(pod: &mut Value, names: &BTreeMap<String, String>) {
     let status = &pod["status"];
-    let ready = status["conditions"].as_array().into_iter().flatten().any(|one| one["type"] == "Ready" && one["status"] == "True");
+    let ready = status["conditions"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .any(|one| one["type"] == "Ready" && one["status"] == "True");
     pod["status"] = json!({ "phase": status["phase"], "ready": ready });
     let rank = names.get(&text(&pod["metadata"]["name"])).cloned().unwrap_or_default();
     pod["metadata"]["labels"][label::POD_INDEX] = rank.clone().into();

@@ -25,8 +25,6 @@ pub struct Scene {
     judges: bool,
     verdict: Verdict,
     failures: Vec<Failure>,
-    /// Hashes of templates before the last change of one.
-    old: Vec<String>,
 }
 
 /// Takes the steps, lets the statuses be written, and expects each of these words; with `!`, none that begins so. A second look must write
@@ -52,14 +50,10 @@ pub fn check(set: &str, steps: &str, expected: &[&str]) {
     }
 }
 
-/// `s Ready` of `s Ready: some words`.
-fn head(expected: &str) -> &str {
-    expected.split_once(": ").map_or(expected, |(head, _)| head)
-}
-
-/// `some words` of `s Ready: some words`.
-fn tail(expected: &str) -> &str {
-    expected.split_once(": ").map_or("", |(_, tail)| tail)
+/// Whether a word is the expected one; of messages, as in `s Ready: some words`, any part will do.
+fn says(word: &str, expected: &str) -> bool {
+    let part = expected.split_once(": ").zip(word.split_once(": "));
+    part.map_or(word == expected, |((what, part), (of, message))| what == of && message.contains(part))
 }
 
 impl Scene {
@@ -72,7 +66,6 @@ impl Scene {
             judges: false,
             verdict: Verdict::default(),
             failures: Vec::new(),
-            old: Vec::new(),
         };
         scene.version();
         for step in steps.split(';').map(str::trim).filter(|step| !step.is_empty()) {
@@ -135,25 +128,18 @@ impl Scene {
                 let other = condition("Others", self.world.now);
                 self.world.set.status.get_or_insert_default().conditions.push(other);
             }
-            ["group-less"] => {}
             [gang, word] => self.world.gang(gang, word),
             _ => panic!("what is `{step}`?"),
         }
     }
 
     fn image(&mut self, clique: Option<&str>, image: &str) {
-        self.old = self.hashes();
+        let before = self.world.observed.groups.clone();
         self.world.image(clique, image);
-        let new = self.hashes();
-        self.old.retain(|old| !new.contains(old));
+        for (name, group) in &mut self.world.observed.groups {
+            Arc::make_mut(group).status = before.get(name).and_then(|before| before.status.clone());
+        }
         self.version();
-    }
-
-    fn hashes(&self) -> Vec<String> {
-        self.look(|picture| {
-            let cliques = picture.cliques.iter().map(|clique| clique.instance.template_hash.clone());
-            cliques.chain([picture.generation_hash.clone()]).collect()
-        })
     }
 
     fn strategy(&mut self, strategy: &str) {
@@ -322,21 +308,30 @@ impl Scene {
                 items.iter().enumerate().for_each(|(i, value)| self.flat(&format!("{path}.{i}"), value, words));
             }
             Value::Null => {}
+            value if path.ends_with("Hash") => words.push(format!("{path}={}", self.hash(path, value))),
             value => words.push(format!("{path}={}", self.value(value))),
         }
     }
 
-    /// A value in a word: times as ages, hashes as `now` and `old`.
+    /// A value in a word, times as ages.
     fn value(&self, value: &Value) -> String {
         let Some(text) = value.as_str() else { return value.to_string() };
-        if let Ok(time) = text.parse::<Timestamp>() {
-            return format!("{}s ago", self.world.now.duration_since(time).as_secs());
-        }
-        match text {
-            hash if self.hashes().iter().any(|now| now == hash) => "now".to_owned(),
-            hash if self.old.iter().any(|old| old == hash) => "old".to_owned(),
-            text => text.to_owned(),
-        }
+        let age = |time: Timestamp| format!("{}s ago", self.world.now.duration_since(time).as_secs());
+        text.parse().map_or_else(|_| text.to_owned(), age)
+    }
+
+    /// Whether a hash is that of the present template.
+    fn hash(&self, path: &str, hash: &Value) -> &'static str {
+        let of_clique = |picture: &Picture<'_>| {
+            let name = path.split(' ').next().unwrap_or_default();
+            let clique = picture.cliques.iter().find(|clique| clique.instance.name == name);
+            clique.map(|clique| clique.instance.template_hash.clone())
+        };
+        let now = self.look(|picture| match path.ends_with("GenerationHash") {
+            true => Some(picture.generation_hash.clone()),
+            false => of_clique(picture),
+        });
+        if now.as_deref() == hash.as_str() { "now" } else { "old" }
     }
 }
 
