@@ -183,8 +183,6 @@ async fn a_leader_that_slept_writes_nothing_when_it_wakes() {
     let plane = ControlPlane::shared_with_controllers().await.expect("a control plane");
     let client = plane.client().expect("a client");
     let _stage = Stage::start(&client);
-    let is_pods = |path: &str| path.contains("/pods");
-    let _ = is_pods;
     let cases = [
         Case {
             namespace: "fence-create",

@@ -225,16 +225,8 @@ async fn the_manifest_gives_what_is_needed_and_nothing_else() {
     let seen = seen();
     let lines =
         |rights: &mut dyn Iterator<Item = String>| rights.map(|right| format!("  {right}\n")).collect::<String>();
-    let done: BTreeSet<String> = seen
-        .done
-        .iter()
-        .map(|right| {
-            right
-                .to_string()
-                .rsplit_once(' ')
-                .map_or_else(|| right.to_string(), |_| rights::Right { name: None, ..right.clone() }.to_string())
-        })
-        .collect();
+    let unnamed = |right: &rights::Right| rights::Right { name: None, ..right.clone() }.to_string();
+    let done: BTreeSet<String> = seen.done.iter().map(unnamed).collect();
     println!("given:\n{}", lines(&mut given.iter().map(ToString::to_string)));
     println!("used:\n{}", lines(&mut done.into_iter()));
     let (refused, unused) = (seen.refused.iter().cloned().collect::<Vec<_>>(), seen.unused(&given));

@@ -58,7 +58,7 @@ pub(crate) fn before(set: &PodCliqueSet, observed: &Observed) -> Option<PodCliqu
         if let Some(live) = children.cliques.get(clique.name.as_str()) {
             clique.spec.role_name.clone_from(&live.spec.role_name);
             clique.spec.min_available = live.spec.min_available;
-            clique.spec.pod_spec = live.spec.pod_spec.clone();
+            clique.spec.pod_spec.clone_from(&live.spec.pod_spec);
         }
     }
     for (name, live) in &children.cliques {

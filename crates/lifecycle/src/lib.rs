@@ -42,7 +42,8 @@ pub fn decide(observed: &Observed, around: Around<'_>, failures: &[Failure]) -> 
         return plan;
     }
     let mut defaulted = (**set).clone();
-    default_pod_clique_set(&mut defaulted, None, around.settings);
+    let before = around.judges.then(|| admitted::before(set, observed)).flatten();
+    default_pod_clique_set(&mut defaulted, before.as_ref(), around.settings);
     let picture = Picture::of(&defaulted, observed, around);
     let verdict = admitted::judge(&picture);
     if verdict.allowed() {

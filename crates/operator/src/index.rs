@@ -229,7 +229,9 @@ impl Kept for PodCliqueSet {
         let (namespace, name) = name_of(&self.metadata);
         keys.push(Key::Set(namespace, name));
         // A topology waits for the last set that refers to it.
-        keys.extend(constraint::resolved_name(self).map(|topology| Key::Topology(topology.to_owned())));
+        let written = constraint::written_names(self).into_iter().map(|(_, name)| name);
+        let named = constraint::resolved_name(self).into_iter().chain(written);
+        keys.extend(named.map(|topology| Key::Topology(topology.to_owned())));
     }
 }
 

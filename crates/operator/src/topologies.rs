@@ -52,7 +52,12 @@ impl Workers {
             }
             match self.carry_out(&plan).await {
                 Carried::Out | Carried::Stale => {}
-                Carried::Failed(failures) => return Turn::Failed(failures),
+                Carried::Failed(failures) => {
+                    return match self.finish(plan, "", name).await {
+                        Turn::Deposed => Turn::Deposed,
+                        _ => Turn::Failed(failures),
+                    };
+                }
                 Carried::Deposed => return Turn::Deposed,
             }
         }

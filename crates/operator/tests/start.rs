@@ -5,7 +5,7 @@
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::runtime::wait::{await_condition, conditions};
-use kube::{Api, Client, CustomResourceExt as _, ResourceExt as _};
+use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Value, json};
 use trellis_api::kinds::kai::Topology;
 use trellis_api::kinds::{ClusterTopology, TopologyLevel};
@@ -288,7 +288,9 @@ enum Before {
 async fn prepared(before: Before) -> api::Api {
     let api = embedded().await;
     let server = Server::new(Client::new(api.service(User::admin()), "default"));
-    for definition in [ClusterTopology::crd(), Topology::crd()] {
+    let needed = ["clustertopologies.grove.io", "topologies.kai.scheduler"];
+    let definitions = crd::own().into_iter().chain(crd::kai());
+    for definition in definitions.filter(|definition| needed.contains(&definition.name_any().as_str())) {
         api.create(&User::admin(), &json!(definition)).await.expect("a definition");
     }
     match before {
@@ -310,18 +312,9 @@ fn conflict() -> Status {
 #[tokio::test(start_paused = true)]
 async fn every_write_may_fail() {
     let faults = [Fault::Refuse(conflict()), Fault::LoseRequest, Fault::LoseAnswer, Fault::TimeOut];
-    for (before, writes) in [(Before::Nothing, 2), (Before::OtherLevels, 3), (Before::DeletedByHand, 4)] {
-        for (settings, writes) in [
-            (with_kai(&LONG), writes),
-            (
-                off(),
-                match before {
-                    Before::Nothing => 0,
-                    Before::OtherLevels => 2,
-                    Before::DeletedByHand => 1,
-                },
-            ),
-        ] {
+    // How many writes a start takes with topology-aware scheduling on, and off.
+    for (before, on, gone) in [(Before::Nothing, 2, 0), (Before::OtherLevels, 3, 2), (Before::DeletedByHand, 4, 1)] {
+        for (settings, writes) in [(with_kai(&LONG), on), (off(), gone)] {
             for at in 0..writes {
                 for fault in &faults {
                     let what = format!("{before:?}, topology {}, write {at}, {fault:?}", settings.topology_enabled);

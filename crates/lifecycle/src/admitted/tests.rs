@@ -85,45 +85,32 @@ fn children(set: &PodCliqueSet, topologies: &BTreeMap<String, ClusterTopology>, 
     observed
 }
 
-/// What happens beside the edit.
-#[derive(Clone, Copy, Default)]
-struct Case {
-    /// The set is new.
-    is_new: bool,
-    /// A pod has a node.
-    is_scheduled: bool,
-    /// Topology-aware scheduling is off.
-    is_off: bool,
-    /// Of the children only this one is there.
-    only: Option<&'static str>,
-    /// A webhook has judged.
-    has_webhooks: bool,
-}
-
-/// Expects faults at these fields, in order, after an edit.
-fn check(case: Case, edit: impl FnOnce(&mut Value), expected: &[&str]) {
+/// Expects faults at these fields, in order, after an edit. Words say what is so beside it: the set is `new`, a pod is `scheduled`,
+/// topology-aware scheduling is `off`, `webhooks` have judged, or of the children there is `only:` one.
+fn check(words: &str, edit: impl FnOnce(&mut Value), expected: &[&str]) {
+    let is = |word: &str| words.split_whitespace().any(|other| other == word);
     let topologies = topologies();
     let mut settings = Settings::default();
-    let mut observed = match case.is_new {
+    let mut observed = match is("new") {
         true => Observed::default(),
         false => children(&typed(&written(), &settings), &topologies, &settings),
     };
-    if let Some(only) = case.only {
+    if let Some(only) = words.split_whitespace().find_map(|word| word.strip_prefix("only:")) {
         observed.groups.retain(|name, _| name == only);
         observed.cliques.retain(|name, _| name == only);
         observed.gangs.retain(|name, _| name == only);
     }
-    if case.is_scheduled {
+    if is("scheduled") {
         let mut pod = Pod::default();
         pod.spec.node_name = Some("node".to_owned());
         observed.pods.insert("s-0-a".to_owned(), vec![Arc::new(pod)]);
     }
-    settings.topology_enabled = !case.is_off;
+    settings.topology_enabled = !is("off");
     let mut set = written();
     edit(&mut set);
     let set = typed(&set, &settings);
     let now = "2026-01-01T12:00:00Z".parse().unwrap();
-    let around = Around { topologies: &topologies, settings: &settings, now, judges: !case.has_webhooks };
+    let around = Around { topologies: &topologies, settings: &settings, now, judges: !is("webhooks") };
     let verdict = judge(&Picture::of(&set, &observed, around));
     let fields: Vec<&str> = verdict.errors.iter().map(|fault| fault.field.as_str()).collect();
     assert_eq!(fields, expected, "{:#?}", verdict.errors);
@@ -139,7 +126,7 @@ fn put(set: &mut Value, path: &str, value: Value) {
 
 #[test]
 fn of_a_new_set() {
-    let new = Case { is_new: true, ..Case::default() };
+    let new = "new";
     check(new, |_| {}, &[]);
     check(
         new,
@@ -148,17 +135,17 @@ fn of_a_new_set() {
     );
     let nowhere = |set: &mut Value| put(set, "/spec/template/clusterTopologyName", json!("nowhere"));
     check(new, nowhere, &["spec.template.clusterTopologyName"]);
-    let off = Case { is_off: true, ..new };
+    let off = "new off";
     check(off, |_| {}, &["spec.template.clusterTopologyName", "spec.template.topologyConstraint"]);
-    check(Case { has_webhooks: true, ..off }, |_| {}, &[]);
+    check("new off webhooks", |_| {}, &[]);
 }
 
 #[test]
 fn of_a_set_with_children() {
-    let live = Case::default();
+    let live = "";
     check(live, |_| {}, &[]);
     // What was there stays, whatever becomes of topology.
-    check(Case { is_off: true, ..live }, |_| {}, &[]);
+    check("off", |_| {}, &[]);
     // Faults that an edit brings, in fields that no child shows.
     let too_few = |set: &mut Value| put(set, &format!("{CLIQUES}/3/spec/replicas"), json!(0));
     check(live, too_few, &[]);
@@ -173,7 +160,7 @@ fn of_a_set_with_children() {
 
 #[test]
 fn what_is_for_life() {
-    let live = Case::default();
+    let live = "";
     let field = |path: &str| format!("spec.template.{path}");
     let rows = [
         (format!("{CLIQUES}/0/spec/minAvailable"), json!(2), vec!["cliques[0].spec.minAvailable"]),
@@ -191,7 +178,7 @@ fn what_is_for_life() {
 
 #[test]
 fn cliques_and_groups_are_for_life() {
-    let live = Case::default();
+    let live = "";
     let add = |set: &mut Value| {
         let mut another = set.pointer(CLIQUES).unwrap()[0].clone();
         another["name"] = json!("z");
@@ -200,10 +187,10 @@ fn cliques_and_groups_are_for_life() {
     };
     let added = ["spec.template.cliques", "spec.template.cliques[4].name"];
     check(live, add, &added);
-    check(Case { only: Some("s-0"), ..live }, add, &added);
+    check("only:s-0", add, &added);
     // Children that are still to be made are no change.
-    for only in ["s-0", "s-0-a", "s-0-g", "s-0-g-0-c"] {
-        check(Case { only: Some(only), ..live }, |_| {}, &[]);
+    for only in ["only:s-0", "only:s-0-a", "only:s-0-g", "only:s-0-g-0-c"] {
+        check(only, |_| {}, &[]);
     }
     let remove = |set: &mut Value| {
         set.pointer_mut(CLIQUES).unwrap().as_array_mut().unwrap().remove(1);
@@ -211,12 +198,12 @@ fn cliques_and_groups_are_for_life() {
     // The next one no longer starts after it.
     check(live, remove, &["spec.template.cliques", "spec.template.cliques[1].spec.startsAfter"]);
     let dissolve = |set: &mut Value| put(set, "/spec/template/podCliqueScalingGroups", json!([]));
-    check(live, dissolve, &["spec.template.podCliqueScalingGroups", "spec.template.cliques[3].spec.startsAfter"]);
+    check(live, dissolve, &["spec.template.podCliqueScalingGroups"]);
 }
 
 #[test]
 fn the_order_of_start_is_for_life() {
-    let live = Case::default();
+    let live = "";
     let kind = "/spec/template/cliqueStartupType";
     let fields = |indices: &[usize]| -> Vec<String> {
         indices.iter().map(|i| format!("spec.template.cliques[{i}].spec.startsAfter")).collect()
@@ -245,9 +232,9 @@ fn the_order_of_start_is_for_life() {
 #[test]
 fn the_name_of_the_topology() {
     let rename = |set: &mut Value| put(set, "/spec/template/clusterTopologyName", json!("west"));
-    let live = Case::default();
+    let live = "";
     check(live, rename, &[]);
-    let scheduled = Case { is_scheduled: true, ..live };
+    let scheduled = "scheduled";
     check(scheduled, |_| {}, &[]);
     check(scheduled, rename, &["spec.template.clusterTopologyName"]);
     let nowhere = |set: &mut Value| put(set, "/spec/template/clusterTopologyName", json!("nowhere"));

@@ -17,7 +17,9 @@ pub fn decide(pass: &Pass<'_, '_>, clique: &Clique<'_>, plan: &mut Plan) {
     let stored = live.status.clone().unwrap_or_default();
     let step = step(pass, clique);
     let generation = live.metadata.generation;
-    let said = vec![scheduled(&clique.counts), breached(&clique.counts, step == Step::Run)];
+    // One that waits after its replica's turn is broken like any other.
+    let updating = step == Step::Run && pass.turn == Some(clique.instance.set_index);
+    let said = vec![scheduled(&clique.counts), breached(&clique.counts, updating)];
     let counts = &clique.counts;
     let mut status = PodCliqueStatus {
         observed_generation: generation,

@@ -19,7 +19,8 @@ pub fn decide(pass: &Pass<'_, '_>, group: &Group<'_>, plan: &mut Plan) {
     let stored = live.status.clone().unwrap_or_default();
     let step = step(pass, group, &stored);
     let generation = live.metadata.generation;
-    let said = [Some(breached(pass, group, step == Step::Run)), terminating(pass, group)];
+    let updating = step == Step::Run && pass.turn == Some(group.set_index);
+    let said = [Some(breached(pass, group, updating)), terminating(pass, group)];
     let said = said.into_iter().flatten().collect();
     let has_nodes = |clique: &Clique<'_>| clique.live.is_some() && clique.counts.is_scheduled();
     let mut status = PodCliqueScalingGroupStatus {

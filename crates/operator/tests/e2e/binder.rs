@@ -284,6 +284,7 @@ impl State {
         let now = (self.now)().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let applied = json!({
             "apiVersion": "scheduler.grove.io/v1alpha1", "kind": "PodGang",
+            "metadata": { "name": name, "namespace": gang["metadata"]["namespace"] },
             "status": { "conditions": [{
                 "type": "Scheduled", "status": status, "reason": reason, "message": "by the stand-in",
                 "lastTransitionTime": now, "observedGeneration": gang["metadata"]["generation"],

@@ -142,7 +142,6 @@ pub async fn tas1_infrastructure(world: &World) {
     let is_there = |view: &View| {
         view.get(KaiTopology, DEFAULT_TOPOLOGY).is_object()
             && is_true(view.get(ClusterTopology, DEFAULT_TOPOLOGY), "SchedulerTopologyInSync")
-            && is_true(view.get(ClusterTopology, DEFAULT_TOPOLOGY), "NodesLabelled")
     };
     let view = world.until("the default topology is there, KAI's too", is_there).await;
     let (ours, theirs) = (view.get(ClusterTopology, DEFAULT_TOPOLOGY), view.get(KaiTopology, DEFAULT_TOPOLOGY));
@@ -498,10 +497,12 @@ pub async fn a_pod_group_is_kept(world: &World) {
             group["spec"]["subGroups"][0]["minMember"] = 1.into();
         })
         .await;
-    let is_right = |view: &View| tree::of_kai(view.get(KaiPodGroup, "wl-0")) == right;
-    let view = world.until("it is put right", is_right).await;
-    let spec = &view.get(KaiPodGroup, "wl-0")["spec"];
-    assert!(spec["markUnschedulable"] == true && spec["schedulingBackoff"] == -1, "{spec}");
+    let is_right = |view: &View| {
+        let group = view.get(KaiPodGroup, "wl-0");
+        let is_kept = group["spec"]["markUnschedulable"] == true && group["spec"]["schedulingBackoff"] == -1;
+        is_kept && tree::of_kai(group) == right
+    };
+    let view = world.until("it is put right, and KAI's own stays", is_right).await;
     let uid = view.get(KaiPodGroup, "wl-0")["metadata"]["uid"].clone();
     world.delete(KaiPodGroup, "wl-0").await;
     let is_back = |view: &View| {
@@ -522,7 +523,6 @@ pub async fn topology_retry(world: &World) {
     let view = world.until("two pods wait", waiting).await;
     let old = view.uids(|_| true);
     traps(&view);
-    // Whatever pod may be placed stands in a group that speaks of the topology that the set names.
     world.edit(PodCliqueSet, "wl", |set| set["spec"]["template"]["clusterTopologyName"] = json!(second)).await;
     let expected = "wl-0 b-block~hostname\n  wl-0-worker 2 ~hostname";
     let is_new = |view: &View| {

@@ -26,8 +26,10 @@ async fn deployed(world: &World, set: &Set, pods: usize) -> View {
 
 /// Changes the set, and waits until the operator has taken note.
 async fn noted(world: &World, change: impl Fn(&mut serde_json::Value)) -> View {
+    let before =
+        world.until("the set has a hash", |view| view.set("wl")["status"]["currentGenerationHash"].is_string());
+    let hash = before.await.set("wl")["status"]["currentGenerationHash"].clone();
     world.edit(PodCliqueSet, "wl", change).await;
-    let hash = world.observer.view().set("wl")["status"]["currentGenerationHash"].clone();
     let is_noted = |view: &View| {
         let (set, status) = (view.set("wl"), &view.set("wl")["status"]);
         status["observedGeneration"] == set["metadata"]["generation"]
@@ -140,6 +142,7 @@ pub async fn od7_several_replicas_of_the_set(world: &World) {
 pub async fn od8_recovery_from_a_bad_node(world: &World) {
     let view = deployed(world, &workload(), 10).await;
     let victim = view.of_clique("wl-0-pc-a")[0].name().to_owned();
+    let uid = view.of_clique("wl-0-pc-a")[0].uid().to_owned();
     let bad = view.of_clique("wl-0-pc-a")[0].node().expect("a node").to_owned();
     let others = view.uids(|pod| pod.name() != victim);
     let expression = serde_json::json!({ "key": "kubernetes.io/hostname", "operator": "NotIn", "values": [bad] });
@@ -149,7 +152,7 @@ pub async fn od8_recovery_from_a_bad_node(world: &World) {
     noted(world, |set| template_of(set, "pc-a")["spec"]["podSpec"]["affinity"] = affinity.clone()).await;
     world.open(1);
     world.lose(&[&victim]).await;
-    world.until("it is gone", |view| view.pods().all(|pod| pod.name() != victim)).await;
+    world.until("it is gone", |view| view.pods().all(|pod| pod.uid() != uid)).await;
     let view = world.ready(10).await;
     assert!(view.untouched(&others));
     let anew: Vec<_> = view.live().filter(|pod| !others.contains(pod.uid())).collect();

@@ -71,8 +71,12 @@ impl Running {
             (true, None) => Some(TcpListener::bind(("127.0.0.1", 0)).await.expect("a port")),
             _ => None,
         };
-        if mode.webhooks {
-            options.webhooks = reach(cluster, listener.as_ref()).await;
+        match mode.webhooks {
+            true => options.webhooks = reach(cluster, listener.as_ref()).await,
+            // A scenario that failed may have left some behind.
+            false => {
+                webhooks::uninstall(&cluster.client).await.expect("the webhooks go");
+            }
         }
         let certificates = match &options.webhooks {
             Webhooks::On(_, certificates) => certificates.clone(),
@@ -102,13 +106,19 @@ impl Running {
     /// Waits until it has nothing to do.
     pub async fn settled(&self) {}
 
+    /// Tells it to end, without waiting until it has.
+    pub fn tell_to_stop(&self) {
+        self.stop.send_replace(true);
+    }
+
     /// Ends it. Nobody is asked from now on.
     pub async fn stop(&self) {
-        webhooks::uninstall(&self.client).await.expect("the webhooks go");
-        self.stop.send_replace(true);
+        self.tell_to_stop();
         for task in self.tasks.lock().await.drain(..) {
             task.await.expect("it ends well");
         }
+        // Last, or it would put them back.
+        webhooks::uninstall(&self.client).await.expect("the webhooks go");
     }
 }
 

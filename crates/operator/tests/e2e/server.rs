@@ -5,10 +5,10 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use http::Request;
-use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::api::core::v1::{Namespace, Secret};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DeleteParams, PostParams};
-use kube::runtime::conditions::is_crd_established;
+use kube::runtime::conditions::{is_crd_established, is_deleted};
 use kube::runtime::wait::await_condition;
 use kube::{Api, Client, Config};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use tokio::sync::{Mutex, OnceCell, OwnedMutexGuard};
 use trellis_cluster::api::Behaviour;
 use trellis_cluster::clock::Clock;
 use trellis_cluster::entropy::Entropy;
-use trellis_cluster::faults::Faults;
+use trellis_cluster::faults::{Fault, Faults};
 use trellis_cluster::nodes::{NodeSpec, Nodes, Now, Options};
 use trellis_cluster::user::User;
 use trellis_testkit::ControlPlane;
@@ -77,10 +77,16 @@ impl Cluster {
         };
         let api = trellis_cluster::api::Api::new(options);
         api.furnish().await.expect("the objects of every cluster");
-        let controllers = trellis_cluster::controllers::Options::default();
+        // The nodes send no heartbeats, and nobody is to miss them.
+        let year = Duration::from_hours(24 * 365);
+        let controllers = trellis_cluster::controllers::Options {
+            node_grace: year,
+            node_startup_grace: year,
+            ..trellis_cluster::controllers::Options::default()
+        };
         tokio::spawn(trellis_cluster::controllers::run(api.clone(), controllers, std::future::pending()));
-        let client = Client::new(api.service(User::admin()), "default");
-        let faults = Faults::none();
+        let client = Client::new(traced("others").around(api.service(User::admin())), "default");
+        let faults = traced("operator");
         let user = User::service_account(OPERATOR_NAMESPACE, OPERATOR_ACCOUNT);
         let operator = Client::new(faults.around(api.service(user)), "default");
         let now: Now = Arc::new(move || clock.now());
@@ -105,7 +111,7 @@ impl Cluster {
         static SHARED: OnceCell<Arc<Cluster>> = OnceCell::const_new();
         let start = async {
             let plane = ControlPlane::shared_with_controllers().await.expect("a control plane");
-            let mut cluster = Self::real(plane, None).await;
+            let mut cluster = Self::real(plane).await;
             let mode = Mode { timers: true, webhooks: true };
             cluster.shared = Some(Running::start(&cluster, &configuration(), mode).await);
             Arc::new(cluster)
@@ -121,21 +127,17 @@ impl Cluster {
             let options = trellis_testkit::Options::with_controllers();
             *plane = Some(ControlPlane::start(options).await.expect("a control plane"));
         }
-        Arc::new(Self::real_owned(plane).await)
+        let cluster = Self::real(plane.as_ref().expect("it was started")).await;
+        Arc::new(Self { _alone: Some(plane), ..cluster })
     }
 
-    async fn real_owned(guard: OwnedMutexGuard<Option<ControlPlane>>) -> Self {
-        let plane = guard.as_ref().expect("it was started");
-        let mut cluster = Self::real(plane, None).await;
-        cluster._alone = Some(guard);
-        cluster
-    }
-
-    async fn real(plane: &ControlPlane, alone: Option<OwnedMutexGuard<Option<ControlPlane>>>) -> Self {
+    async fn real(plane: &ControlPlane) -> Self {
         let client = plane.client().expect("a client");
         let operator = operator_of(plane);
         let now: Now = Arc::new(k8s_openapi::jiff::Timestamp::now);
         define(&client).await;
+        grant(&client).await;
+        is_granted(&operator).await;
         let (nodes, node_names) = nodes(&client, now.clone()).await;
         Self {
             server: Server::Real,
@@ -147,9 +149,20 @@ impl Cluster {
             node_names,
             now,
             shared: None,
-            _alone: alone,
+            _alone: None,
         }
     }
+}
+
+/// No faults; with `TRELLIS_TRACE` every write is printed.
+fn traced(who: &'static str) -> Faults {
+    let wanted = std::env::var_os("TRELLIS_TRACE").is_some();
+    Faults::decided(move |seen| {
+        if wanted && seen.write.is_some() {
+            println!("{who} {} {}", seen.method, seen.target);
+        }
+        Fault::None
+    })
 }
 
 /// A client that acts as the operator's account.
@@ -159,7 +172,7 @@ fn operator_of(plane: &ControlPlane) -> Client {
     config.auth_info.token = Some(plane.admin_token().to_owned().into());
     let user = User::service_account(OPERATOR_NAMESPACE, OPERATOR_ACCOUNT);
     config.auth_info.impersonate = Some(user.name);
-    config.auth_info.impersonate_groups = Some(vec!["system:masters".to_owned()]);
+    config.auth_info.impersonate_groups = Some(user.groups);
     Client::try_from(config).expect("a client")
 }
 
@@ -183,6 +196,39 @@ async fn define(client: &Client) {
     }
 }
 
+/// Gives the operator's account the rights of the manifest that users apply, and no others.
+async fn grant(client: &Client) {
+    for document in include_str!("../../../../deploy/operator.yaml").split("\n---\n") {
+        let kind = document.lines().find_map(|line| line.strip_prefix("kind: ")).unwrap_or_default();
+        let place = match kind {
+            "ClusterRole" => "clusterroles".to_owned(),
+            "ClusterRoleBinding" => "clusterrolebindings".to_owned(),
+            "Role" => format!("namespaces/{OPERATOR_NAMESPACE}/roles"),
+            "RoleBinding" => format!("namespaces/{OPERATOR_NAMESPACE}/rolebindings"),
+            _ => continue,
+        };
+        let request = Request::post(format!("/apis/rbac.authorization.k8s.io/v1/{place}"))
+            .header("content-type", "application/yaml")
+            .body(document.as_bytes().to_vec())
+            .expect("a request");
+        let made: kube::Result<Value> = client.request(request).await;
+        assert!(made.is_ok() || is_conflict(&made), "{kind}: {made:?}");
+    }
+}
+
+/// Waits until the server knows of the rights: it learns of them a moment after they are stored.
+async fn is_granted(operator: &Client) {
+    let secrets: Api<Secret> = Api::namespaced(operator.clone(), OPERATOR_NAMESPACE);
+    let mut ticks = tokio::time::interval(Duration::from_millis(20));
+    for tick in 0.. {
+        ticks.tick().await;
+        match secrets.get_opt("grove-webhook-server-cert").await {
+            Ok(_) => break,
+            other => assert!(tick < 1500, "the operator has no rights: {other:?}"),
+        }
+    }
+}
+
 /// Makes KAI's kinds known. The file is sent as it is: an API server reads YAML.
 pub async fn define_kai(client: &Client) -> Vec<String> {
     let mut names = Vec::new();
@@ -203,7 +249,10 @@ pub async fn define_kai(client: &Client) -> Vec<String> {
 pub async fn undefine_kai(client: &Client) {
     let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
     for name in ["topologies.kai.scheduler", "podgroups.scheduling.run.ai"] {
-        definitions.delete(name, &DeleteParams::default()).await.expect("a definition");
+        let uid = definitions.get(name).await.expect("a definition").metadata.uid.expect("a uid");
+        definitions.delete(name, &DeleteParams::default()).await.expect("deleted");
+        let gone = await_condition(definitions.clone(), name, is_deleted(&uid));
+        tokio::time::timeout(Duration::from_mins(1), gone).await.expect("in time").expect("it goes");
     }
 }
 
@@ -216,6 +265,7 @@ async fn nodes(client: &Client, now: Now) -> (Nodes, Vec<String>) {
     let names: Vec<String> = (0..NODES).map(|n| format!("node-{n:02}")).collect();
     let label =
         |level: &str, n: usize, size: usize| (format!("kubernetes.io/{level}"), format!("{level}-{}", n / size));
+    let amount = |resource: &str, amount: &str| (resource.to_owned(), amount.to_owned());
     let specs = names.iter().enumerate().map(|(n, name)| NodeSpec {
         name: name.clone(),
         labels: BTreeMap::from([label("zone", n, 28), label("block", n, 20), label("rack", n, 7)]),

@@ -96,7 +96,14 @@ async fn check(world: &World, workload: &Set, expected: &[(&str, &[(&str, usize)
     });
     world.open(10);
     world.create(workload).await;
-    let view = world.until("ten pods", |view| view.live().count() == 10).await;
+    let are_there = |view: &View| {
+        view.live().count() == 10
+            && view.get(Kind::ServiceAccount, "wl").is_object()
+            && view.get(Kind::Role, "grove.io:pcs:wl").is_object()
+            && view.get(Kind::RoleBinding, "grove.io:pcs:wl").is_object()
+            && view.get(Kind::Service, "wl-0").is_object()
+    };
+    let view = world.until("ten pods, and what they need to wait", are_there).await;
     for pod in view.live() {
         let parents = parents(&pod);
         let wanted = expected.iter().find(|(clique, _)| *clique == pod.clique()).map(|(_, parents)| *parents);
@@ -112,7 +119,6 @@ async fn check(world: &World, workload: &Set, expected: &[(&str, &[(&str, usize)
 
 /// The account of pods that wait, and what it may read.
 fn objects_for_waiting(view: &View) {
-    assert_eq!(view.names(Kind::ServiceAccount).iter().filter(|name| **name == "wl").count(), 1);
     let role = view.get(Kind::Role, "grove.io:pcs:wl");
     let rules = json!([{ "apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"] }]);
     assert_eq!(role["rules"], rules);

@@ -424,15 +424,11 @@ pub async fn kai_comes_late(world: &World) {
     world.create(&workers()).await;
     world.ready(2).await;
     world.create(&set("late").clique(clique("worker", 2, 2)).pack("rack").kai()).await;
-    world.until("its pods are there", |view| view.live().count() == 4).await;
+    world.until("its gang is there", |view| view.gang("late-0").is_object()).await;
     world.quiet().await;
-    // Pods that KAI would not know what to do with stay behind their gates.
-    assert_eq!(
-        world.observer.view().live().filter(|pod| pod.is_gated()).count(),
-        2,
-        "{}",
-        world.observer.view().dump()
-    );
+    // Pods that KAI would not know what to do with are not let go.
+    let view = world.observer.view();
+    assert!(view.live().filter(|pod| pod.gang() == "late-0").all(|pod| pod.is_gated()), "{}", view.dump());
     define_kai(&world.client).await;
     world.ready(4).await;
     let view = world.until("KAI's topology is there", |view| view.get(KaiTopology, DEFAULT_TOPOLOGY).is_object()).await;

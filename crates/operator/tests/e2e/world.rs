@@ -16,6 +16,9 @@ use crate::server::{Cluster, Server, namespace};
 use crate::view::{Observer, View, objects};
 use crate::workloads::Set;
 
+/// Far more than any step takes on a real server.
+const PATIENCE: Duration = Duration::from_mins(1);
+
 /// What scenarios look at. Claims are left out: the embedded API does not serve them.
 pub fn kinds() -> Vec<Kind> {
     Kind::ALL.into_iter().filter(|kind| *kind != Kind::ResourceClaim).collect()
@@ -90,7 +93,7 @@ impl World {
         let patience = match server {
             // Time stands still while anything is done, so this costs nothing.
             Server::Embedded => Duration::from_mins(30),
-            Server::Real => Duration::from_mins(1),
+            Server::Real => PATIENCE,
         };
         let observer = Observer::start(&client, &namespace, &kinds(), patience).await;
         let binder = Binder::start(&client, &namespace, cluster.now.clone());
@@ -150,10 +153,15 @@ impl World {
         view
     }
 
-    /// Waits until all live pods of the set are ready, as many as there should be.
+    /// Waits until there are just so many pods, all of them ready, and sees that it stays so.
     pub async fn ready(&self, pods: usize) -> View {
         let what = format!("{pods} pods are ready, and no others are there");
-        self.until(&what, |view| view.pods().count() == pods && view.pods().all(|pod| pod.is_ready())).await
+        let is_so = |view: &View| view.pods().count() == pods && view.pods().all(|pod| pod.is_ready());
+        self.until(&what, is_so).await;
+        self.quiet().await;
+        let view = self.observer.view();
+        assert!(is_so(&view), "for a moment it was so, then not: {what}\n{}", view.dump());
+        view
     }
 
     /// Waits until nobody has anything to do.
@@ -164,14 +172,19 @@ impl World {
             return;
         }
         let mut before = self.versions().await;
-        loop {
-            self.operator().settled().await;
-            self.binder.settled().await;
-            let after = self.versions().await;
-            if before == after && self.observer.view().versions() == after {
-                return;
+        let rest = async {
+            loop {
+                self.operator().settled().await;
+                self.binder.settled().await;
+                let after = self.versions().await;
+                if before == after && self.observer.view().versions() == after {
+                    return;
+                }
+                before = after;
             }
-            before = after;
+        };
+        if tokio::time::timeout(PATIENCE, rest).await.is_err() {
+            panic!("it does not come to rest\n{}", self.observer.view().dump());
         }
     }
 
@@ -289,15 +302,29 @@ impl World {
     pub async fn end(self) {
         self.observer.no_laws();
         for name in self.observer.view().names(Kind::PodCliqueSet) {
-            self.delete(Kind::PodCliqueSet, name).await;
+            match self.api(Kind::PodCliqueSet).delete(name, &DeleteParams::default()).await {
+                // The scenario may have deleted it by itself.
+                Err(kube::Error::Api(status)) if status.code == 404 => {}
+                result => drop(result.expect("deleted")),
+            }
         }
         self.until("nothing is left of the sets", |view| left(view).is_empty()).await;
         if self.cluster.shared.is_none() {
             self.operator().stop().await;
+            self.cluster.nodes.stop().await;
         }
         if self.is_real() {
             let namespaces: Api<k8s_openapi::api::core::v1::Namespace> = Api::all(self.client.clone());
             drop(namespaces.delete(&self.namespace, &DeleteParams::default()).await);
+        }
+    }
+}
+
+/// A scenario that failed leaves no operator behind that would be in the way of the next.
+impl Drop for World {
+    fn drop(&mut self) {
+        if self.cluster.shared.is_none() {
+            self.operator().tell_to_stop();
         }
     }
 }

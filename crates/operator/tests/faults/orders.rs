@@ -1,7 +1,5 @@
 //! Different ways to the same set: edits in any order, with detours, hurried or not, end as if the set had been made so at once.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 use tokio::time::sleep;
 use trellis_lifecycle::Kind;
@@ -61,19 +59,19 @@ fn made(values: &[usize]) -> Value {
 }
 
 /// Goes one way that this seed decides, with or without faults, and compares its end with that of the straight way.
-pub async fn check(seed: u64) -> Result<(), String> {
+pub async fn check(world: &World, seed: u64) -> Result<(), String> {
     let mut dice = Dice::new(seed);
     let mut any = || -> Vec<usize> { PARTS.iter().map(|_| dice.below(VALUES)).collect() };
     let (first, last) = (any(), any());
-    let straight = World::new(false).await;
-    let life = Life::begin(&straight, Plight::None);
-    straight.create(&made(&last)).await;
-    let expected = play::settle(&straight, play::QUIET, None, true).await?;
-    drop((life, straight));
+    world.sweep().await;
+    let life = Life::begin(world, false, Plight::None);
+    world.create(&made(&last)).await;
+    let expected = play::settle(world, play::QUIET, None, true).await?;
+    drop(life);
 
-    let world = World::new(false).await;
+    world.sweep().await;
     let plight = if dice.below(2) == 0 { Plight::None } else { Plight::Seeded(seed) };
-    let life = Life::begin(&world, plight);
+    let life = Life::begin(world, false, plight);
     world.create(&made(&first)).await;
     let mut edits: Vec<(usize, usize)> =
         (0..dice.below(6)).map(|_| (dice.below(PARTS.len()), dice.below(VALUES))).collect();
@@ -84,13 +82,13 @@ pub async fn check(seed: u64) -> Result<(), String> {
     }
     for (part, value) in &edits {
         match dice.below(3) {
-            0 => drop(play::settle(&world, play::QUIET, None, true).await?),
-            _ => sleep(Duration::from_millis(u64::try_from(dice.below(2_000)).unwrap_or(0))).await,
+            0 => drop(play::settle(world, play::QUIET, None, true).await?),
+            _ => sleep(play::milliseconds(&mut dice, 2_000)).await,
         }
         world.edit(Kind::PodCliqueSet, "wl", |set| PARTS[*part].1(set, *value)).await;
     }
     life.spare();
-    let ended = play::settle(&world, play::QUIET, Some(&expected), true).await.map(drop);
+    let ended = play::settle(world, play::QUIET, Some(&expected), true).await.map(drop);
     let way =
         || edits.iter().map(|(part, value)| format!("{} to {value}", PARTS[*part].0)).collect::<Vec<_>>().join(", ");
     ended.map_err(|why| format!("{plight:?}, from {first:?} to {last:?} by {}: {why}", way()))?;

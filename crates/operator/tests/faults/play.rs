@@ -62,25 +62,36 @@ pub struct Played {
 }
 
 /// Plays a scenario. With states to expect, each step has to end in its own.
-pub async fn play(scenario: &Scenario, plight: Plight, expected: Option<&[State]>) -> Result<Played, String> {
-    let world = World::new(scenario.kai).await;
-    let life = Life::begin(&world, plight);
+pub async fn play(
+    world: &World,
+    scenario: &Scenario,
+    plight: Plight,
+    expected: Option<&[State]>,
+) -> Result<Played, String> {
+    world.sweep().await;
+    world.collect(scenario.collects);
+    let life = Life::begin(world, scenario.kai, plight);
+    let seeded = matches!(plight, Plight::Seeded(_));
     let mut dice = Dice::new(if let Plight::Seeded(seed) = plight { seed } else { 0 });
     let mut states = Vec::new();
     for (at, step) in scenario.steps.iter().enumerate() {
-        step.act(&world).await;
-        let hurried = matches!(plight, Plight::Seeded(_))
-            && scenario.steps.get(at + 1).is_some_and(|next| !next.waits)
-            && dice.below(2) == 0;
-        if hurried {
-            sleep(Duration::from_millis(u64::try_from(dice.below(3_000)).unwrap_or(0))).await;
-            continue;
-        }
-        if at + 1 == scenario.steps.len() {
+        step.act(world).await;
+        let next = scenario.steps.get(at + 1);
+        if seeded && (next.is_none() || next.is_some_and(|next| !next.waits) && dice.below(2) == 0) {
+            // Nobody waits for the end of the step, and in the end the accidents do.
+            sleep(milliseconds(&mut dice, 3_000)).await;
+            if next.is_some() {
+                continue;
+            }
             life.spare();
         }
         let wanted = expected.map(|expected| &expected[at]);
-        let state = settle(&world, step.quiet, wanted, matches!(plight, Plight::Seeded(_))).await;
+        let mut state = settle(world, step.quiet, wanted, seeded).await;
+        if seeded && state.is_err() {
+            // Accidents may go on for so long that it never gets there; without them it has to.
+            life.spare();
+            state = settle(world, step.quiet, wanted, seeded).await;
+        }
         states.push(state.map_err(|why| format!("{}: {}: {why}", scenario.name, step.what))?);
     }
     let revision = world.revision();
@@ -125,6 +136,11 @@ pub async fn settle(world: &World, quiet: Duration, expected: Option<&State>, an
     }
 }
 
+/// A time shorter than so many milliseconds.
+pub fn milliseconds(dice: &mut Dice, below: usize) -> Duration {
+    Duration::from_millis(u64::try_from(dice.below(below)).unwrap_or(0))
+}
+
 /// What has happened to an operator.
 #[derive(Default)]
 struct Story {
@@ -161,9 +177,9 @@ fn lock(story: &Mutex<Story>) -> MutexGuard<'_, Story> {
 }
 
 impl Life {
-    pub fn begin(world: &World, plight: Plight) -> Self {
+    pub fn begin(world: &World, kai: bool, plight: Plight) -> Self {
         let story = Arc::new(Mutex::new(Story::default()));
-        let mut options = Options::new(world.settings());
+        let mut options = Options::new(World::settings(kai));
         options.now = now(&world.api);
         let task = tokio::spawn(live(world.api.clone(), options, plight, Arc::clone(&story)));
         Self { story, task }
@@ -185,6 +201,15 @@ impl Life {
         if let Some(faults) = &story.faults {
             faults.cut_watches();
         }
+    }
+}
+
+/// A task that ends with whoever holds it.
+struct Mortal(JoinHandle<Result<(), String>>);
+
+impl Drop for Mortal {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 
@@ -214,13 +239,15 @@ async fn live(api: Api, options: Options, plight: Plight, story: Arc<Mutex<Story
         let user = User::service_account("trellis-system", "trellis-operator");
         let client = Client::new(faults.around(api.service(user)), NAMESPACE);
         let metrics: Arc<Mutex<Option<Metrics>>> = Arc::default();
-        let mut task = tokio::spawn(one_life(client, options.clone(), Arc::clone(&metrics)));
+        let mut task = Mortal(tokio::spawn(one_life(client, options.clone(), Arc::clone(&metrics))));
         let mut known = BTreeMap::new();
         loop {
             tokio::select! {
-                ended = &mut task => {
-                    if let Ok(Err(why)) = ended {
-                        lock(&story).died = Some(why);
+                ended = &mut task.0 => {
+                    match ended {
+                        Ok(Ok(())) => {}
+                        Ok(Err(why)) => lock(&story).died = Some(why),
+                        Err(panic) => lock(&story).died = Some(panic.to_string()),
                     }
                     // As a kubelet would, after a while.
                     sleep(Duration::from_secs(1)).await;
@@ -236,8 +263,8 @@ async fn live(api: Api, options: Options, plight: Plight, story: Arc<Mutex<Story
                     *lock(&story).hit.entry(site).or_default() += 1;
                     known = failed;
                     if strike.crash {
-                        task.abort();
-                        let _ = (&mut task).await;
+                        task.0.abort();
+                        let _ = (&mut task.0).await;
                         break;
                     }
                 }

@@ -44,17 +44,25 @@ pub struct Step {
 #[derive(Clone)]
 pub struct Scenario {
     pub name: &'static str,
+    /// KAI's profile is enabled.
     pub kai: bool,
+    /// Somebody collects garbage; without, everything is left to the operator.
+    pub collects: bool,
     pub steps: Vec<Step>,
 }
 
 impl Scenario {
     fn new(name: &'static str) -> Self {
-        Self { name, kai: false, steps: Vec::new() }
+        Self { name, kai: false, collects: true, steps: Vec::new() }
     }
 
     fn with_kai(mut self) -> Self {
         self.kai = true;
+        self
+    }
+
+    fn without_collector(mut self) -> Self {
+        self.collects = false;
         self
     }
 
@@ -156,6 +164,7 @@ pub fn all() -> Vec<Scenario> {
 fn deployed() -> Scenario {
     let set = set(&[clique("a", 2, 1), clique("b", 1, 1)], &[]);
     Scenario::new("a set is deployed and deleted")
+        .without_collector()
         .step("deployed", vec![Act::Create(set)])
         .step("deleted", vec![Act::Delete(Kind::PodCliqueSet, "wl")])
 }
@@ -163,6 +172,7 @@ fn deployed() -> Scenario {
 fn with_gangs() -> Scenario {
     let set = set(&[clique("a", 1, 1), clique("b", 1, 1), clique("c", 1, 1)], &[group("g", 3, 1, &["b", "c"])]);
     Scenario::new("a set with scaled gangs is deployed, deleted, and made anew at once")
+        .without_collector()
         .step("deployed", vec![Act::Create(set.clone())])
         .step("made anew", vec![Act::Delete(Kind::PodCliqueSet, "wl"), Act::Create(set)])
 }
@@ -277,7 +287,7 @@ fn placed_by_kai() -> Scenario {
         .then("placed", vec![Act::Release])
         .then("levels drifted", vec![Act::Patch(Kind::ClusterTopology, "two", levels)])
         .then("scaled in", vec![Act::Scale(Kind::ScalingGroup, "wl-0-g", 1)])
-        .step("deleted", vec![Act::Delete(Kind::PodCliqueSet, "wl")])
+        .then("deleted", vec![Act::Delete(Kind::PodCliqueSet, "wl")])
 }
 
 fn repaired() -> Scenario {

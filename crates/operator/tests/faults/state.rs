@@ -66,10 +66,6 @@ impl State {
         }
         lines.join("\n")
     }
-
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
 }
 
 fn compare(at: &str, is: &Value, should: &Value, lines: &mut Vec<String>) {

@@ -1,11 +1,11 @@
 //! What goes wrong by chance: requests and answers that get lost, servers that are busy, lists that are old, watches that break, stutter
 //! and stall, and an operator that dies now and then.
 
-use std::time::Duration;
-
 use trellis_cluster::faults::{Fault, Seen};
 use trellis_cluster::status::Status;
 use trellis_testkit::mutate::Dice;
+
+use crate::play::milliseconds;
 
 /// What happens to a request, and whether the operator dies of it.
 pub fn decide(seen: &Seen, dice: &mut Dice) -> (Fault, bool) {
@@ -72,8 +72,4 @@ fn write(dice: &mut Dice) -> Fault {
 
 fn busy() -> Status {
     Status::too_many_requests("too many requests, please try again later")
-}
-
-fn milliseconds(dice: &mut Dice, below: usize) -> Duration {
-    Duration::from_millis(u64::try_from(dice.below(below)).unwrap_or(0))
 }

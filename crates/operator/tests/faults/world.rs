@@ -1,6 +1,7 @@
 //! The world of one run: an embedded API with our kinds, nodes, what a cluster does by itself, and a stage that pods play on.
 
-use std::sync::Arc;
+use std::cell::RefCell;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -27,49 +28,61 @@ const NODES: usize = 4;
 /// Longer than any run.
 pub const NEVER: Duration = Duration::from_hours(24 * 365);
 
-/// A cluster of one's own.
+/// A cluster of one's own, for one run after the other.
 pub struct World {
     pub api: Api,
     pub stage: Stage,
-    /// Whether KAI's kinds are there, and its profile is enabled.
-    pub kai: bool,
-    controllers: JoinHandle<()>,
+    /// What the cluster does by itself, if it does.
+    controllers: RefCell<Option<JoinHandle<()>>>,
 }
 
 impl Drop for World {
     fn drop(&mut self) {
-        self.controllers.abort();
+        self.collect(false);
     }
 }
 
 impl World {
-    pub async fn new(kai: bool) -> Self {
+    pub async fn new() -> Self {
+        static DEFINITIONS: LazyLock<Vec<Value>> = LazyLock::new(|| {
+            let definitions = trellis_api::crd::own().into_iter().chain(trellis_api::crd::kai());
+            definitions.map(|definition| serde_json::to_value(definition).expect("a definition is JSON")).collect()
+        });
         let clock = Clock::starting_at("2026-01-01T00:00:00Z".parse().expect("a time"));
         let api = Api::new(Options { clock, entropy: Entropy::seeded(1), ..Options::default() });
         api.furnish().await.expect("the objects of every cluster");
-        let mut definitions = trellis_api::crd::own();
-        if kai {
-            definitions.extend(trellis_api::crd::kai());
-        }
-        for definition in definitions {
-            let definition = serde_json::to_value(definition).expect("a definition is JSON");
-            api.create(&User::admin(), &definition).await.expect("a definition");
+        let stage = Stage::start(api.clone());
+        let world = Self { api, stage, controllers: RefCell::default() };
+        world.collect(true);
+        for definition in DEFINITIONS.iter() {
+            world.create(definition).await;
         }
         for number in 0..NODES {
             let name = format!("node-{number}");
             let labels = json!({
                 "kubernetes.io/hostname": name, "test/rack": format!("rack-{}", number / 2), "test/zone": "zone-0",
             });
-            let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": name, "labels": labels } });
-            api.create(&User::admin(), &node).await.expect("a node");
+            let metadata = json!({ "name": name, "labels": labels });
+            world.create(&json!({ "apiVersion": "v1", "kind": "Node", "metadata": metadata })).await;
         }
         for (name, value) in [("low", 10), ("high", 20)] {
-            let class = json!({
-                "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": { "name": name }, "value": value,
-            });
-            api.create(&User::admin(), &class).await.expect("a class");
+            let metadata = json!({ "name": name });
+            let kind = "PriorityClass";
+            world
+                .create(&json!({ "apiVersion": "scheduling.k8s.io/v1", "kind": kind, "metadata": metadata, "value": value }))
+                .await;
         }
-        // Only what collects garbage matters here; what looks at clocks stays away.
+        world
+    }
+
+    /// Whether the cluster collects garbage. Of what it does by itself only that matters; what looks at clocks stays away.
+    pub fn collect(&self, collects: bool) {
+        if let Some(task) = self.controllers.take() {
+            task.abort();
+        }
+        if !collects {
+            return;
+        }
         let options = controllers::Options {
             node_grace: NEVER,
             node_startup_grace: NEVER,
@@ -80,16 +93,45 @@ impl World {
             event_age: NEVER,
             ..controllers::Options::default()
         };
-        let controllers = tokio::spawn(controllers::run(api.clone(), options, std::future::pending()));
-        let stage = Stage::start(api.clone());
-        Self { api, stage, kai, controllers }
+        let run = controllers::run(self.api.clone(), options, std::future::pending());
+        self.controllers.replace(Some(tokio::spawn(run)));
+    }
+
+    /// Takes away what the last run has left.
+    pub async fn sweep(&self) {
+        // Time passes when all tasks of the last run have ended.
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        self.stage.release();
+        self.collect(true);
+        // What was owned may go before its turn comes, and what holds it may have to go first.
+        for round in 0.. {
+            assert!(round < 100, "the last run cannot be swept away");
+            let left: Vec<(Kind, String)> = Kind::ALL
+                .into_iter()
+                .flat_map(|kind| self.list(kind).into_iter().map(move |object| (kind, object)))
+                .map(|(kind, object)| (kind, object["metadata"]["name"].as_str().unwrap_or_default().to_owned()))
+                .collect();
+            if left.is_empty() {
+                break;
+            }
+            for (kind, name) in left {
+                let target = path(kind, &name);
+                let free = json!({ "metadata": { "finalizers": null } });
+                if !kind.is_namespaced() {
+                    send(&self.api, Method::PATCH, &target, &free).await;
+                }
+                send(&self.api, Method::DELETE, &target, &json!({ "gracePeriodSeconds": 0 })).await;
+            }
+        }
+        send(&self.api, Method::DELETE, &format!("/apis/events.k8s.io/v1/namespaces/{NAMESPACE}/events"), &json!({}))
+            .await;
     }
 
     /// What the operator is told.
-    pub fn settings(&self) -> Settings {
+    pub fn settings(kai: bool) -> Settings {
         let level = |domain: &str, key: &str| json!({ "domain": domain, "key": key });
         let mut profiles = vec![json!({ "name": "trellis", "default": true })];
-        if self.kai {
+        if kai {
             profiles.push(json!({ "name": "kai-scheduler" }));
         }
         let configuration: OperatorConfiguration = serde_json::from_value(json!({
@@ -109,9 +151,15 @@ impl World {
         self.api.store().revision()
     }
 
-    /// All objects of a kind.
+    /// All objects of a kind, but for what is in every namespace, and in others.
     pub fn list(&self, kind: Kind) -> Vec<Value> {
-        list(&self.api, kind)
+        let mut objects = list(&self.api, kind);
+        objects.retain(|object| {
+            let metadata = &object["metadata"];
+            let is_here = metadata["namespace"].as_str().is_none_or(|namespace| namespace == NAMESPACE);
+            is_here && (kind != Kind::ServiceAccount || metadata["name"] != "default")
+        });
+        objects
     }
 
     pub async fn create(&self, object: &Value) {
