@@ -24,9 +24,11 @@ pub fn decide(picture: &Picture<'_>, plan: &mut Plan) {
     child(Kind::Service).sync(&seen.services, lower::services(set), |o| &o.metadata, spoken_spec, plan);
     let accounts = rbac.service_account.into_iter().collect();
     child(Kind::ServiceAccount).sync(&seen.accounts, accounts, |o| &o.metadata, |_, _| Map::new(), plan);
+    let has_role = rbac.role.as_ref().and_then(|role| role.metadata.name.as_ref()).is_some_and(|name| seen.roles.contains_key(name));
     let roles = rbac.role.into_iter().collect();
     child(Kind::Role).sync(&seen.roles, roles, |o| &o.metadata, |live, new| spoken(live, new, "rules"), plan);
-    let bindings = rbac.role_binding.into_iter().collect();
+    // A server looks at the role before it lets anybody bind it.
+    let bindings = rbac.role_binding.filter(|_| has_role).into_iter().collect();
     let subjects = |live: &_, new: &_| spoken(live, new, "subjects");
     child(Kind::RoleBinding).sync(&seen.bindings, bindings, |o| &o.metadata, subjects, plan);
     let autoscalers = lower::autoscalers(set).into_iter().map(marked).collect();

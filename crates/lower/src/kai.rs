@@ -82,6 +82,8 @@ pub fn pod_group(set: &PodCliqueSet, gang: &PodGang, topologies: &BTreeMap<Strin
         });
     }
     let mut annotations = gang.metadata.annotations.clone().unwrap_or_default();
+    // What we remember of a gang is not KAI's business.
+    annotations.retain(|key, _| !key.starts_with("trellis.dev/"));
     annotations.insert(annotation::KAI_SKIP_POD_GROUPER.to_owned(), "true".to_owned());
     KaiPodGroup {
         metadata: ObjectMeta {

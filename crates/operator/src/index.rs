@@ -161,6 +161,8 @@ pub trait Kept: Sized + Send + Sync + 'static {
     fn metadata(&self) -> &ObjectMeta;
     /// What has to be looked at when one of its objects changes.
     fn touches(&self, tables: &Tables, keys: &mut Vec<Key>);
+    /// What has to be looked at when it is first known that the API serves the kind.
+    fn appears(_: &Tables, _: &mut Vec<Key>) {}
 }
 
 /// All that was seen.
@@ -266,6 +268,10 @@ impl Kept for Topology {
     fn touches(&self, _: &Tables, keys: &mut Vec<Key>) {
         keys.extend(self.metadata.name.clone().map(Key::Topology));
     }
+
+    fn appears(tables: &Tables, keys: &mut Vec<Key>) {
+        keys.extend(tables.topologies.all().filter_map(|topology| topology.metadata.name.clone()).map(Key::Topology));
+    }
 }
 
 /// The index, shared by watches and workers.
@@ -328,8 +334,12 @@ impl Index {
     /// A list of this kind has come in whole; what it no longer has is forgotten, and touches.
     pub fn end_list<T: Kept>(&self) -> Vec<Key> {
         let mut tables = self.tables();
+        let is_first = !T::table(&mut tables).listed;
         let missing = T::table(&mut tables).end_list();
         let mut keys = Vec::new();
+        if is_first {
+            T::appears(&tables, &mut keys);
+        }
         missing.iter().for_each(|object| object.touches(&tables, &mut keys));
         drop(tables);
         self.listed.notify_waiters();

@@ -89,6 +89,9 @@ scenarios! {
         gs11_set_and_group_scaling_min_replicas,
         gs12_complex_scaling,
     }
+    ending, timers => {
+        members_that_fail,
+    }
     termination, timers => {
         gt1_full_replicas_of_a_standalone_clique,
         gt2_full_replicas_of_a_scaling_group,
@@ -145,7 +148,6 @@ scenarios! {
         statuses,
     }
     ending, nothing => {
-        members_that_fail,
         cascade,
         orphans_stay_and_are_adopted,
         children_come_back,

@@ -112,7 +112,11 @@ impl Figure {
     }
 
     fn cells(&self) -> [String; 7] {
-        let digits = usize::from(self.unit != "writes") * if self.unit == "MB" { 1 } else { 2 };
+        let digits = match self.unit {
+            "writes" => 0,
+            "MB" => 1,
+            _ => 2,
+        };
         let amount = |amount: f64| format!("{amount:.digits$} {}", self.unit);
         let none = || "-".to_owned();
         let target = match self.limit {
@@ -210,8 +214,8 @@ fn sites(out: &mut impl std::io::Write, writes: &Writes) -> Result<()> {
 
 /// The same for programs.
 pub fn json(measured: &Measured, args: &BenchOperatorArgs) -> Result<()> {
-    let taken = |taken: &Option<Taken>| {
-        let taken = taken.as_ref()?;
+    let taken = |taken: Option<Taken>| {
+        let taken = taken?;
         Some(serde_json::json!({
             "residentBytes": taken.resident,
             "peakBytes": taken.peak,
@@ -232,9 +236,9 @@ pub fn json(measured: &Measured, args: &BenchOperatorArgs) -> Result<()> {
         "deletionWrites": measured.deletion_writes,
         "creation": measured.creation,
         "deletion": measured.deletion,
-        "idle": taken(&measured.idle),
-        "steady": taken(&measured.steady),
-        "last": taken(&measured.last),
+        "idle": taken(measured.idle),
+        "steady": taken(measured.steady),
+        "last": taken(measured.last),
     }))
 }
 

@@ -49,7 +49,8 @@ pub struct Process {
 /// An operator in this process.
 pub struct Task {
     metrics: Metrics,
-    stop: Option<oneshot::Sender<()>>,
+    /// Dropped, it tells the operator to stop.
+    stop: oneshot::Sender<()>,
     running: JoinHandle<Result<(), RunError>>,
 }
 
@@ -106,10 +107,9 @@ impl Subject {
             Self::Process(mut process) => {
                 let _ = process.child.kill().await;
             }
-            Self::Task(mut task) => {
-                // Dropped, it says the same.
-                task.stop = None;
-                let _ = task.running.await;
+            Self::Task(Task { stop, running, .. }) => {
+                drop(stop);
+                let _ = running.await;
             }
         }
     }
@@ -122,7 +122,7 @@ impl Task {
         let metrics = operator.metrics();
         let (stop, stopped) = oneshot::channel();
         let running = tokio::spawn(operator.run(async { drop(stopped.await) }));
-        Ok(Self { metrics, stop: Some(stop), running })
+        Ok(Self { metrics, stop, running })
     }
 }
 

@@ -143,7 +143,14 @@ impl State {
     fn note(&mut self, event: Seen) {
         match event {
             Seen::Pod(event) => match *event {
-                Event::Apply(pod) | Event::InitApply(pod) => drop(self.seen.insert(pod.name_any(), member(&pod))),
+                Event::Apply(pod) | Event::InitApply(pod) => {
+                    let mut new = member(&pod);
+                    // An event from before our own bind may come after it.
+                    if let Some(old) = self.seen.get(&pod.name_any()).filter(|old| old.uid == new.uid && new.node.is_none()) {
+                        new.node.clone_from(&old.node);
+                    }
+                    self.seen.insert(pod.name_any(), new);
+                }
                 Event::Delete(pod) => drop(self.seen.remove(&pod.name_any())),
                 Event::Init => self.seen.clear(),
                 Event::InitDone => {}
