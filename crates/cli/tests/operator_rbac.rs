@@ -223,8 +223,9 @@ async fn the_manifest_gives_what_is_needed_and_nothing_else() {
         }
     }
     let seen = seen();
-    let lines =
-        |rights: &mut dyn Iterator<Item = String>| rights.map(|right| format!("  {right}\n")).collect::<String>();
+    let lines = |rights: &mut dyn Iterator<Item = String>| {
+        rights.fold(String::new(), |told, right| told + "  " + &right + "\n")
+    };
     let unnamed = |right: &rights::Right| rights::Right { name: None, ..right.clone() }.to_string();
     let done: BTreeSet<String> = seen.done.iter().map(unnamed).collect();
     println!("given:\n{}", lines(&mut given.iter().map(ToString::to_string)));

@@ -24,7 +24,11 @@ pub fn decide(picture: &Picture<'_>, plan: &mut Plan) {
     child(Kind::Service).sync(&seen.services, lower::services(set), |o| &o.metadata, spoken_spec, plan);
     let accounts = rbac.service_account.into_iter().collect();
     child(Kind::ServiceAccount).sync(&seen.accounts, accounts, |o| &o.metadata, |_, _| Map::new(), plan);
-    let has_role = rbac.role.as_ref().and_then(|role| role.metadata.name.as_ref()).is_some_and(|name| seen.roles.contains_key(name));
+    let has_role = rbac
+        .role
+        .as_ref()
+        .and_then(|role| role.metadata.name.as_ref())
+        .is_some_and(|name| seen.roles.contains_key(name));
     let roles = rbac.role.into_iter().collect();
     child(Kind::Role).sync(&seen.roles, roles, |o| &o.metadata, |live, new| spoken(live, new, "rules"), plan);
     // A server looks at the role before it lets anybody bind it.

@@ -3,6 +3,18 @@
 //! [`decide`] is a pure function: time is an argument, and nothing is remembered between two calls but what stands in the objects. So it
 //! does not matter after which write an operator dies, how old its view is, or who goes on: the next call finds what is left to do.
 
+#![cfg_attr(
+    test,
+    allow(
+        clippy::trivially_copy_pass_by_ref,
+        clippy::needless_pass_by_value,
+        clippy::unnecessary_wraps,
+        clippy::format_collect,
+        clippy::match_wildcard_for_single_variants,
+        reason = "toy worlds are written for readers"
+    )
+)]
+
 mod admitted;
 mod backend;
 mod children;

@@ -4,8 +4,8 @@ use crate::backend::{self, Backend};
 use crate::gangs::Standing;
 use crate::picture::{Clique, Picture};
 use crate::plan::{Action, Kind, Plan, Target, Write, site};
-use crate::roster::Roster;
 use crate::pod::Pod;
+use crate::roster::Roster;
 use jiff::{SignedDuration, Timestamp};
 use trellis_lower::PodMaker;
 

@@ -84,7 +84,7 @@ impl Actor {
                 return Outcome::Deposed;
             }
             let Ok(request) = request(write) else {
-                return Outcome::Failed(failure(write, "the request cannot be written".to_owned()));
+                return Outcome::Failed(failure(write, "the request cannot be written"));
             };
             match self.send(request).await {
                 Ok(text) => return self.took_effect(write, &text),
@@ -93,9 +93,9 @@ impl Actor {
                     tokio::time::sleep(wait * tries).await;
                 }
                 Err(Refusal::Busy(_)) => {
-                    return Outcome::Failed(failure(write, "the API server is too busy".to_owned()));
+                    return Outcome::Failed(failure(write, "the API server is too busy"));
                 }
-                Err(Refusal::Lost(error)) => return Outcome::Failed(failure(write, error)),
+                Err(Refusal::Lost(error)) => return Outcome::Failed(failure(write, &error)),
                 Err(Refusal::Status(status)) => return self.refused(write, &status).await,
             }
         }
@@ -119,7 +119,7 @@ impl Actor {
             // The answer is the object if it has only been marked, else a Status.
             let still_there = serde_json::from_str::<Value>(text)
                 .is_ok_and(|answer| answer["kind"] != "Status" && answer["metadata"]["uid"] == uid.as_str());
-            if !still_there || !self.is_marked(write.target.kind, text) {
+            if !still_there || !is_marked(write.target.kind, text) {
                 self.index.absent(&write.target, uid);
                 return Outcome::Done;
             }
@@ -127,16 +127,6 @@ impl Actor {
         // An answer that cannot be read is no reason to doubt that the write took effect; the watch will show it.
         let _ = self.index.answered(write.target.kind, text);
         Outcome::Done
-    }
-
-    /// Whether the answer to a deletion shows an object that stays for a while. A server answers with the object as it last was when it is
-    /// gone at once, and then without a finalizer or a grace period to wait for.
-    fn is_marked(&self, kind: Kind, text: &str) -> bool {
-        let Ok(answer) = serde_json::from_str::<Value>(text) else { return false };
-        let metadata = &answer["metadata"];
-        let held = metadata["finalizers"].as_array().is_some_and(|finalizers| !finalizers.is_empty());
-        let grace = metadata["deletionGracePeriodSeconds"].as_i64().unwrap_or(0);
-        metadata["deletionTimestamp"].is_string() && (held || (kind == Kind::Pod && grace > 0))
     }
 
     async fn refused(&self, write: &Write, status: &Status) -> Outcome {
@@ -151,7 +141,7 @@ impl Actor {
                 self.index.absent(&write.target, uid);
                 Outcome::Stale
             }
-            _ => Outcome::Failed(failure(write, status.message.clone())),
+            _ => Outcome::Failed(failure(write, &status.message)),
         }
     }
 
@@ -163,7 +153,7 @@ impl Actor {
                 let Ok(found) = serde_json::from_str::<Value>(&text) else { return Outcome::Stale };
                 match &write.action {
                     Action::Create(wanted) if !is_same_child(&found, wanted) => {
-                        Outcome::Failed(failure(write, "an object of this name exists and is not ours".to_owned()))
+                        Outcome::Failed(failure(write, "an object of this name exists and is not ours"))
                     }
                     Action::Delete { uid, .. } if found["metadata"]["uid"] != uid.as_str() => {
                         self.index.absent(&write.target, uid);
@@ -178,7 +168,7 @@ impl Actor {
                 }
                 Outcome::Stale
             }
-            Err(error) => Outcome::Failed(failure(write, error)),
+            Err(error) => Outcome::Failed(failure(write, &error)),
         }
     }
 
@@ -219,6 +209,16 @@ impl Actor {
     }
 }
 
+/// Whether the answer to a deletion shows an object that stays for a while. A server answers with the object as it last was when it is
+/// gone at once, and then without a finalizer or a grace period to wait for.
+fn is_marked(kind: Kind, text: &str) -> bool {
+    let Ok(answer) = serde_json::from_str::<Value>(text) else { return false };
+    let metadata = &answer["metadata"];
+    let held = metadata["finalizers"].as_array().is_some_and(|finalizers| !finalizers.is_empty());
+    let grace = metadata["deletionGracePeriodSeconds"].as_i64().unwrap_or(0);
+    metadata["deletionTimestamp"].is_string() && (held || (kind == Kind::Pod && grace > 0))
+}
+
 enum Refusal {
     Busy(Duration),
     Status(Box<Status>),
@@ -246,7 +246,7 @@ fn is_same_child(found: &Value, wanted: &Value) -> bool {
     labels(found) == labels(wanted)
 }
 
-fn failure(write: &Write, reason: String) -> Failure {
+fn failure(write: &Write, reason: &str) -> Failure {
     let (_, _, kind, _) = write.target.kind.names();
     Failure {
         code: format!("ERR_{}", write.site.to_uppercase().replace([' ', ':', '\''], "_").replace("__", "_")),

@@ -5,6 +5,17 @@
 //! does there, it does because of an event. Steps are awaited by watching; a step that does not come says what was expected and what
 //! there is instead.
 
+#![allow(
+    clippy::trivially_copy_pass_by_ref,
+    clippy::redundant_closure_for_method_calls,
+    clippy::large_futures,
+    clippy::large_enum_variant,
+    clippy::struct_excessive_bools,
+    clippy::manual_assert,
+    clippy::match_wild_err_arm,
+    reason = "scenarios are to read like prose, and nobody counts their bytes"
+)]
+
 #[path = "e2e/binder.rs"]
 mod binder;
 #[path = "e2e/ending.rs"]

@@ -21,7 +21,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// How long a watch may take to begin: a kind that has just been defined is not served at once.
 const BEGINNING: Duration = Duration::from_secs(10);
 /// How long nothing at all may happen while something is waited for.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Watches on all kinds that come of a set. Dropped, they end.
 pub struct Seen {

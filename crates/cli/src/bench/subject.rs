@@ -20,7 +20,7 @@ use super::workload;
 use crate::args::BenchOperatorArgs;
 
 /// How long an operator may take to serve.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// How long it is left alone then, so that its watches have begun.
 const WARM_UP: Duration = Duration::from_secs(1);
 /// How long an answer about its health or its figures may take.

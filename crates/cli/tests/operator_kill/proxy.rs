@@ -114,7 +114,7 @@ async fn serve(stream: TcpStream, way: Way) {
 impl Way {
     async fn pass(self, request: Request<Incoming>) -> Response<Body> {
         let (mut head, body) = request.into_parts();
-        let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_else(|_| Bytes::new());
+        let body = body.collect().await.map_or_else(|_| Bytes::new(), http_body_util::Collected::to_bytes);
         let (method, path) = (head.method.clone(), head.uri.path().to_owned());
         let writes = method != Method::GET;
         if writes {

@@ -44,7 +44,8 @@ async fn established(api: &Api<CustomResourceDefinition>, name: &str) -> Result<
 fn objections(definition: &CustomResourceDefinition) -> String {
     let conditions = definition.status.iter().flat_map(|status| status.conditions.iter().flatten());
     let refused = conditions.filter(|condition| condition.status != "True");
-    refused.filter_map(|condition| condition.message.as_ref()).map(|message| format!("; {message}")).collect()
+    let messages = refused.filter_map(|condition| condition.message.as_deref());
+    messages.fold(String::new(), |told, message| told + "; " + message)
 }
 
 /// Whether the cluster serves a resource: backends are optional, and so are their kinds.

@@ -268,7 +268,7 @@ impl Certificates {
             let found = secret.read().await?;
             if let Some(held) = found.held.as_ref().filter(|held| rotation::is_usable(held, names, now())) {
                 publish(bundle_of(held)).await.map_err(told)?;
-                self.take(held, secret.name())?;
+                self.take(held, secret.title())?;
             }
             match rotation::turn(found.held.as_ref(), names, options, now())? {
                 Turn::Stay(wait) => return Ok(wait),
@@ -276,7 +276,7 @@ impl Certificates {
                 Turn::Write(held) => drop(secret.write(found, &held).await?),
             }
         }
-        Err(CertificateError::Contended(secret.name().to_owned()))
+        Err(CertificateError::Contended(secret.title().to_owned()))
     }
 
     /// Takes what the Secret holds, or fills it.
@@ -287,14 +287,14 @@ impl Certificates {
         for _ in 0..ATTEMPTS {
             let found = secret.read().await?;
             match &found.held {
-                Some(held) if rotation::is_usable(held, names, now()) => return self.take(held, secret.name()),
+                Some(held) if rotation::is_usable(held, names, now()) => return self.take(held, secret.title()),
                 held => {
                     let held = rotation::fresh(held.as_ref(), names, options, now())?;
                     secret.write(found, &held).await?;
                 }
             }
         }
-        Err(CertificateError::Contended(secret.name().to_owned()))
+        Err(CertificateError::Contended(secret.title().to_owned()))
     }
 
     fn take(&self, held: &Held, place: &str) -> Result<(), CertificateError> {

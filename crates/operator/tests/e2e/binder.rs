@@ -136,7 +136,9 @@ impl State {
                 self.note(event);
             }
             self.place().await;
-            replies.into_iter().for_each(|reply| drop(reply.send(())));
+            for reply in replies {
+                let _ = reply.send(());
+            }
         }
     }
 
@@ -146,7 +148,9 @@ impl State {
                 Event::Apply(pod) | Event::InitApply(pod) => {
                     let mut new = member(&pod);
                     // An event from before our own bind may come after it.
-                    if let Some(old) = self.seen.get(&pod.name_any()).filter(|old| old.uid == new.uid && new.node.is_none()) {
+                    if let Some(old) =
+                        self.seen.get(&pod.name_any()).filter(|old| old.uid == new.uid && new.node.is_none())
+                    {
                         new.node.clone_from(&old.node);
                     }
                     self.seen.insert(pod.name_any(), new);

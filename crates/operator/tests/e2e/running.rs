@@ -103,9 +103,6 @@ impl Running {
         Self { client: cluster.client.clone(), stop, tasks: Arc::new(Mutex::new(tasks)) }
     }
 
-    /// Waits until it has nothing to do.
-    pub async fn settled(&self) {}
-
     /// Tells it to end, without waiting until it has.
     pub fn tell_to_stop(&self) {
         self.stop.send_replace(true);

@@ -265,7 +265,6 @@ async fn nodes(client: &Client, now: Now) -> (Nodes, Vec<String>) {
     let names: Vec<String> = (0..NODES).map(|n| format!("node-{n:02}")).collect();
     let label =
         |level: &str, n: usize, size: usize| (format!("kubernetes.io/{level}"), format!("{level}-{}", n / size));
-    let amount = |resource: &str, amount: &str| (resource.to_owned(), amount.to_owned());
     let specs = names.iter().enumerate().map(|(n, name)| NodeSpec {
         name: name.clone(),
         labels: BTreeMap::from([label("zone", n, 28), label("block", n, 20), label("rack", n, 7)]),

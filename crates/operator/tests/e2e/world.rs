@@ -174,7 +174,6 @@ impl World {
         let mut before = self.versions().await;
         let rest = async {
             loop {
-                self.operator().settled().await;
                 self.binder.settled().await;
                 let after = self.versions().await;
                 if before == after && self.observer.view().versions() == after {

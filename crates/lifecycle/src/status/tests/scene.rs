@@ -294,7 +294,7 @@ impl Scene {
     fn flat(&self, path: &str, value: &Value, words: &mut Vec<String>) {
         match value {
             Value::Object(fields) => {
-                fields.iter().for_each(|(field, value)| self.flat(&format!("{path}.{field}"), value, words))
+                fields.iter().for_each(|(field, value)| self.flat(&format!("{path}.{field}"), value, words));
             }
             Value::Array(items) => {
                 items.iter().enumerate().for_each(|(i, value)| self.flat(&format!("{path}.{i}"), value, words));

@@ -40,7 +40,7 @@ impl Secret {
     }
 
     /// Namespace and name.
-    pub fn name(&self) -> &str {
+    pub fn title(&self) -> &str {
         &self.title
     }
 
