@@ -193,6 +193,10 @@ impl World {
         // Topologies belong to all scenarios of a server.
         for kind in kinds().into_iter().filter(|kind| kind.is_namespaced()) {
             let listed = objects(&self.client, &self.namespace, kind).list(&ListParams::default()).await;
+            // A kind that is not served has no objects.
+            if matches!(&listed, Err(kube::Error::Api(status)) if status.code == 404) {
+                continue;
+            }
             for object in listed.expect("a list").items {
                 let version = object.metadata.resource_version.unwrap_or_default();
                 versions.insert((kind, object.metadata.name.unwrap_or_default()), version);
