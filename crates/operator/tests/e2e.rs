@@ -201,17 +201,10 @@ scenarios! {
     rolling, timers => { an_update_without_room_moves_the_gang, }
     ending, timers => { members_that_finish, }
     topologies, alone => {
+        kai_comes_late,
         tas20_drift_by_configuration,
         topology_off_and_on,
         the_default_topology_stays,
     }
     topologies, no_webhooks => { without_webhooks, }
-}
-
-/// What has yet to be seen to pass on a real server.
-mod embedded_only {
-    #[tokio::test(start_paused = true)]
-    async fn kai_comes_late() {
-        crate::play(crate::Server::Embedded, crate::Needs::alone(), crate::topologies::kai_comes_late).await;
-    }
 }

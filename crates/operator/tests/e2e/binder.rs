@@ -22,11 +22,14 @@ use trellis_lifecycle::Kind;
 
 use crate::view::{condition, objects, text};
 
+/// Objects, and the versions of them that were seen.
+pub type Versions = BTreeMap<(Kind, String), String>;
+
 enum Command {
     Open(Vec<String>),
     Close(Vec<String>),
-    /// Answered once everything that was seen before is dealt with.
-    Settle(oneshot::Sender<()>),
+    /// Answered with what was seen, once it is dealt with.
+    Settle(oneshot::Sender<Versions>),
 }
 
 /// A scheduler that runs until it is dropped.
@@ -42,6 +45,9 @@ impl Drop for Binder {
 }
 
 impl Binder {
+    /// What it goes by.
+    pub const KINDS: [Kind; 3] = [Kind::Pod, Kind::PodGang, Kind::KaiPodGroup];
+
     /// Serves the pods of a namespace. No node is open to it at first.
     pub fn start(client: &Client, namespace: &str, now: Now) -> Self {
         let (commands, received) = mpsc::unbounded_channel();
@@ -65,11 +71,11 @@ impl Binder {
         let _ = self.commands.send(Command::Close(nodes.into_iter().collect()));
     }
 
-    /// Waits until all that it has seen is dealt with.
-    pub async fn settled(&self) {
+    /// Waits until all that it has seen is dealt with, and says what that was.
+    pub async fn settled(&self) -> Versions {
         let (done, wait) = oneshot::channel();
         let _ = self.commands.send(Command::Settle(done));
-        let _ = wait.await;
+        wait.await.unwrap_or_default()
     }
 }
 
@@ -137,7 +143,7 @@ impl State {
             }
             self.place().await;
             for reply in replies {
-                let _ = reply.send(());
+                let _ = reply.send(self.versions());
             }
         }
     }
@@ -168,6 +174,13 @@ impl State {
                 Event::Init | Event::InitDone => {}
             },
         }
+    }
+
+    fn versions(&self) -> Versions {
+        let pods = self.seen.iter().map(|(name, pod)| ((Kind::Pod, name.clone()), pod.version.clone()));
+        let version = |gang: &Value| text(&gang["metadata"]["resourceVersion"]).to_owned();
+        let gangs = self.groups.iter().map(|(key, gang)| (key.clone(), version(gang)));
+        pods.chain(gangs).collect()
     }
 
     async fn place(&mut self) {

@@ -14,7 +14,7 @@ use crate::world::{World, left};
 /// A pod whose work is done stays done, counts towards the minimum, and is not made anew; a gang of such pods has succeeded.
 pub async fn members_that_finish(world: &World) {
     let job = clique("job", 2, 2).pod(&json!({ "restartPolicy": "Never" }));
-    world.open(2);
+    world.open(2).await;
     world.create(&set("wl").clique(job).delay(world.delay())).await;
     let view = world.ready(2).await;
     let pods: Vec<String> = view.live().map(|pod| pod.name().to_owned()).collect();
@@ -38,7 +38,7 @@ pub async fn members_that_finish(world: &World) {
 /// A pod that failed is made anew.
 pub async fn members_that_fail(world: &World) {
     let job = clique("job", 2, 1).pod(&json!({ "restartPolicy": "Never" }));
-    world.open(2);
+    world.open(2).await;
     world.create(&set("wl").clique(job)).await;
     let view = world.ready(2).await;
     let pod = view.live().next().expect("a pod");
@@ -58,7 +58,7 @@ async fn finish(world: &World, pod: &str, outcome: Outcome) {
 /// Nothing is left of a set that is deleted, however it is deleted. The set of a name that comes after it is another one.
 pub async fn cascade(world: &World) {
     for policy in [PropagationPolicy::Background, PropagationPolicy::Foreground] {
-        world.open(if policy == PropagationPolicy::Background { 20 } else { 0 });
+        world.open(if policy == PropagationPolicy::Background { 20 } else { 0 }).await;
         let ordered = full().replicas(2).startup("InOrder");
         world.create(&ordered).await;
         world.ready(20).await;
@@ -72,7 +72,7 @@ pub async fn cascade(world: &World) {
 
 /// Who deletes a set and wants its children to stay has them stay; a set of that name that comes later takes them over.
 pub async fn orphans_stay_and_are_adopted(world: &World) {
-    world.open(10);
+    world.open(10).await;
     world.create(&full()).await;
     let pods = world.ready(10).await.uids(|_| true);
     world.quiet().await;
@@ -97,7 +97,7 @@ pub async fn orphans_stay_and_are_adopted(world: &World) {
 
 /// Children that somebody deletes come back.
 pub async fn children_come_back(world: &World) {
-    world.open(10);
+    world.open(10).await;
     world.create(&least()).await;
     world.ready(10).await;
     let gone = |view: &View, kind: Kind, name: &str| view.get(kind, name)["metadata"]["uid"].clone();
@@ -136,7 +136,7 @@ pub async fn children_come_back(world: &World) {
 
 /// When all is done nothing is written: not by itself, not when it looks again, not when it is started anew.
 pub async fn nothing_is_written_at_rest(world: &World) {
-    world.open(20);
+    world.open(20).await;
     world.create(&least().replicas(2).startup("InOrder").pack("zone")).await;
     world.ready(20).await;
     world.until("the set is ready", |view| is_true(view.set("wl"), "Ready")).await;

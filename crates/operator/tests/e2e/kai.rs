@@ -14,7 +14,7 @@ use crate::world::World;
 
 /// Checks a set that KAI places: its gangs and its PodGroups are these trees, it runs, and no trap is fallen into.
 async fn check(world: &World, workload: Set, pods: usize, trees: &[&str]) -> View {
-    world.open(pods);
+    world.open(pods).await;
     world.create(&workload.kai()).await;
     let view = world.ready(pods).await;
     let drawn = |kind: Kind, draw: fn(&Value) -> String| view.all(kind).map(|(_, one)| draw(one)).collect::<Vec<_>>();
@@ -284,7 +284,7 @@ pub async fn tas12_large_scaling_ratio(world: &World) {
 
 pub async fn tas13_not_enough_room(world: &World) {
     let workload = set("wl").clique(clique("worker", 10, 10)).pack("rack");
-    world.open(9);
+    world.open(9).await;
     world.create(&workload.kai()).await;
     world.until("ten pods wait", |view| view.live().filter(|pod| !pod.is_gated()).count() == 10).await;
     let view = world.placed(&[]).await;
@@ -370,7 +370,7 @@ pub async fn tas17_heterogeneous_cluster(world: &World) {
     let h100 =
         topology(world, "h100", &[("block", "example.com/h100-block"), ("host", "kubernetes.io/hostname")]).await;
     let gb200 = topology(world, "gb200", &[("block", "example.com/gb200-block"), ("rack", "example.com/nvl72")]).await;
-    world.open(4);
+    world.open(4).await;
     for (name, topology) in [("h", &h100), ("g", &gb200)] {
         let workload = set(name).clique(clique("worker", 2, 2)).pack("block").topology(topology).kai();
         world.create(&workload).await;
@@ -448,7 +448,7 @@ pub async fn tas19_a_topology_that_changes(world: &World) {
             && tree::of_kai(view.get(KaiPodGroup, "wl-0")).starts_with("wl-0 other-block~hostname")
     };
     world.until("KAI's topology is made anew, and the group follows", is_new).await;
-    world.open(2);
+    world.open(2).await;
     traps(&world.ready(2).await);
     forget(world, &["wl"], &[&name]).await;
 }
@@ -456,7 +456,7 @@ pub async fn tas19_a_topology_that_changes(world: &World) {
 /// Somebody deletes KAI's topology under a running set: it is made anew, and no pod is touched.
 pub async fn a_topology_recreated_under_a_running_set(world: &World) {
     let name = topology(world, "t", &[("block", "example.com/block"), ("host", "kubernetes.io/hostname")]).await;
-    world.open(2);
+    world.open(2).await;
     world.create(&set("wl").clique(clique("worker", 2, 2)).pack("block").topology(&name).kai()).await;
     let view = world.ready(2).await;
     let (pods, uid) = (view.uids(|_| true), view.get(KaiTopology, &name)["metadata"]["uid"].clone());
@@ -487,7 +487,7 @@ pub async fn levels_below_the_host_are_left_out(world: &World) {
 
 /// A PodGroup that somebody changes or deletes is put right; what KAI owns in it stays.
 pub async fn a_pod_group_is_kept(world: &World) {
-    world.open(2);
+    world.open(2).await;
     world.create(&set("wl").clique(clique("worker", 2, 2)).pack("rack").kai()).await;
     let view = world.ready(2).await;
     let right = tree::of_kai(view.get(KaiPodGroup, "wl-0"));
@@ -534,7 +534,7 @@ pub async fn topology_retry(world: &World) {
     let view = world.until("gang and group speak of the other topology, and pods are new", is_new).await;
     assert_eq!(view.get(KaiPodGroup, "wl-0")["spec"]["topologyConstraint"]["topology"], json!(second));
     traps(&view);
-    world.open(2);
+    world.open(2).await;
     traps(&world.ready(2).await);
     forget(world, &["wl"], &[&first, &second]).await;
 }

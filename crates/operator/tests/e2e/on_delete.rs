@@ -19,7 +19,7 @@ fn workload() -> Set {
 }
 
 async fn deployed(world: &World, set: &Set, pods: usize) -> View {
-    world.open(pods);
+    world.open(pods).await;
     world.create(set).await;
     world.ready(pods).await
 }
@@ -150,7 +150,7 @@ pub async fn od8_recovery_from_a_bad_node(world: &World) {
         "nodeSelectorTerms": [{ "matchExpressions": [expression] }],
     } } });
     noted(world, |set| template_of(set, "pc-a")["spec"]["podSpec"]["affinity"] = affinity.clone()).await;
-    world.open(1);
+    world.open(1).await;
     world.lose(&[&victim]).await;
     world.until("it is gone", |view| view.pods().all(|pod| pod.uid() != uid)).await;
     let view = world.ready(10).await;

@@ -13,7 +13,7 @@ const NEW: &str = "app:2";
 
 /// Creates a set that has room for this many pods, and waits until they are ready.
 async fn deployed(world: &World, set: &Set, pods: usize) -> View {
-    world.open(pods);
+    world.open(pods).await;
     world.create(set).await;
     world.ready(pods).await
 }
@@ -146,7 +146,7 @@ pub async fn ru10_no_room(world: &World) {
     let view = stalled(world).await;
     assert_eq!(taken(&view), 1, "{}", view.dump());
     assert!(view.set("wl")["status"]["updateProgress"]["updateEndedAt"].is_null());
-    world.reopen(nodes);
+    world.reopen(nodes).await;
     done(world, &["pc-a"], 20).await;
 }
 
@@ -159,8 +159,8 @@ pub async fn ru11_set_scaled_out_during_the_update(world: &World) {
     stalled(world).await;
     world.scale(PodCliqueSet, "wl", 3).await;
     world.until("the new replica is there", |view| view.live().count() == 30).await;
-    world.reopen(nodes);
-    world.open(10);
+    world.reopen(nodes).await;
+    world.open(10).await;
     let view = done(world, &["pc-a"], 30).await;
     let old = view.ever().filter(|pod| pod.replica() == "2" && is_of(pod, &["pc-a"]) && pod.image() != NEW).count();
     assert_eq!(old, 0, "the new replica was made from the new template");
@@ -196,8 +196,8 @@ pub async fn ru14_group_scaled_out_during_the_update(world: &World) {
     stalled(world).await;
     world.scale(ScalingGroup, "wl-0-sg-x", 3).await;
     world.until("the new replica is there", |view| view.live().count() == 14).await;
-    world.reopen(nodes);
-    world.open(4);
+    world.reopen(nodes).await;
+    world.open(4).await;
     done(world, &["pc-c"], 14).await;
 }
 
@@ -208,28 +208,28 @@ pub async fn ru15_group_scaled_out_before_the_update(world: &World) {
     world.scale(ScalingGroup, "wl-0-sg-x", 3).await;
     world.until("the new replica is there", |view| view.live().count() == 14).await;
     change(world, &["pc-c"]).await;
-    world.open(4);
+    world.open(4).await;
     done(world, &["pc-c"], 14).await;
 }
 
 pub async fn ru16_group_scaled_in_during_the_update(world: &World) {
     deployed(world, &full(), 10).await;
     world.scale(ScalingGroup, "wl-0-sg-x", 3).await;
-    world.open(4);
+    world.open(4).await;
     world.ready(14).await;
     let nodes = world.close_all();
     change(world, &["pc-c"]).await;
     stalled(world).await;
     world.scale(ScalingGroup, "wl-0-sg-x", 2).await;
     world.until("the last replica is gone", |view| view.live().count() == 10).await;
-    world.reopen(nodes);
+    world.reopen(nodes).await;
     done(world, &["pc-c"], 10).await;
 }
 
 pub async fn ru17_group_scaled_in_before_the_update(world: &World) {
     deployed(world, &full(), 10).await;
     world.scale(ScalingGroup, "wl-0-sg-x", 3).await;
-    world.open(4);
+    world.open(4).await;
     world.ready(14).await;
     world.scale(ScalingGroup, "wl-0-sg-x", 2).await;
     change(world, &["pc-c"]).await;
@@ -244,8 +244,8 @@ pub async fn ru18_clique_scaled_out_during_the_update(world: &World) {
     stalled(world).await;
     world.scale(PodClique, "wl-0-pc-a", 3).await;
     world.until("the new pod is there", |view| view.live().count() == 11).await;
-    world.reopen(nodes);
-    world.open(1);
+    world.reopen(nodes).await;
+    world.open(1).await;
     done(world, &["pc-a"], 11).await;
 }
 
@@ -255,28 +255,28 @@ pub async fn ru19_clique_scaled_out_before_the_update(world: &World) {
     world.scale(PodClique, "wl-0-pc-a", 3).await;
     world.until("the new pod is there", |view| view.live().count() == 11).await;
     change(world, &["pc-a"]).await;
-    world.open(1);
+    world.open(1).await;
     done(world, &["pc-a"], 11).await;
 }
 
 pub async fn ru20_clique_scaled_in_during_the_update(world: &World) {
     deployed(world, &full(), 10).await;
     world.scale(PodClique, "wl-0-pc-a", 3).await;
-    world.open(1);
+    world.open(1).await;
     world.ready(11).await;
     let nodes = world.close_all();
     change(world, &["pc-a"]).await;
     stalled(world).await;
     world.scale(PodClique, "wl-0-pc-a", 2).await;
     world.until("one pod less", |view| view.live().count() == 10).await;
-    world.reopen(nodes);
+    world.reopen(nodes).await;
     done(world, &["pc-a"], 10).await;
 }
 
 pub async fn ru21_clique_scaled_in_before_the_update(world: &World) {
     deployed(world, &full(), 10).await;
     world.scale(PodClique, "wl-0-pc-a", 3).await;
-    world.open(1);
+    world.open(1).await;
     world.ready(11).await;
     world.scale(PodClique, "wl-0-pc-a", 2).await;
     change(world, &["pc-a"]).await;
@@ -291,7 +291,7 @@ pub async fn a_change_during_the_update(world: &World) {
     world.until("a pod of the middle template waits", |view| view.live().any(|pod| pod.image() == "app:1b")).await;
     change(world, &["pc-a"]).await;
     world.until("it is replaced at once", |view| view.live().all(|pod| pod.image() != "app:1b")).await;
-    world.reopen(nodes);
+    world.reopen(nodes).await;
     done(world, &["pc-a"], 10).await;
 }
 
@@ -315,6 +315,6 @@ pub async fn an_update_without_room_moves_the_gang(world: &World) {
     let anew = |view: &View| view.pods().count() == 10 && view.pods().all(|pod| !old.contains(pod.uid()));
     world.until("the gang gave up its place", anew).await;
     world.placed(&[]).await;
-    world.open(10);
+    world.open(10).await;
     done(world, &["pc-a"], 10).await;
 }

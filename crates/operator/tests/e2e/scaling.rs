@@ -16,7 +16,7 @@ async fn scale_of(world: &World, kind: trellis_lifecycle::Kind, name: &str) -> (
 
 /// All three kinds are scaled and say how far they are; a selector finds just their pods.
 pub async fn the_scale_subresource(world: &World) {
-    world.open(10);
+    world.open(10).await;
     world.create(&full()).await;
     world.ready(10).await;
     let targets = [(PodCliqueSet, "wl", 1, 10), (ScalingGroup, "wl-0-sg-x", 2, 8), (PodClique, "wl-0-pc-a", 2, 2)];
@@ -30,7 +30,7 @@ pub async fn the_scale_subresource(world: &World) {
         assert_eq!(found.items.len(), pods, "{kind:?}: {selector}");
     }
     // In, out, and to none.
-    world.open(1);
+    world.open(1).await;
     world.scale(PodClique, "wl-0-pc-a", 3).await;
     world.ready(11).await;
     world.scale(PodCliqueSet, "wl", 0).await;
@@ -43,7 +43,7 @@ pub async fn the_scale_subresource(world: &World) {
 
 /// Scale-in of a scaling group takes the highest replicas first, with their gangs; the others are not touched.
 pub async fn scale_in_of_a_scaling_group(world: &World) {
-    world.open(18);
+    world.open(18).await;
     world.create(&least()).await;
     world.ready(10).await;
     world.scale(ScalingGroup, "wl-0-sg-x", 4).await;
@@ -58,7 +58,7 @@ pub async fn scale_in_of_a_scaling_group(world: &World) {
 
 /// Scale-in of the set leaves no object of the replicas that are gone.
 pub async fn scale_in_of_the_set(world: &World) {
-    world.open(30);
+    world.open(30).await;
     world.create(&full().replicas(3)).await;
     let view = world.ready(30).await;
     let kept = view.uids(|pod| pod.replica() == "0");
@@ -78,7 +78,7 @@ pub async fn scale_in_of_the_set(world: &World) {
 /// A changed template scales what has no autoscaler; what has one is its autoscaler's.
 pub async fn the_template_scales_what_has_no_autoscaler(world: &World) {
     let workload = set("wl").clique(clique("free", 1, 1)).clique(clique("auto", 1, 1).autoscaled(1, 4));
-    world.open(2);
+    world.open(2).await;
     world.create(&workload).await;
     world.ready(2).await;
     let view = world.until("there is an autoscaler", |view| view.names(Autoscaler) == ["wl-0-auto"]).await;
@@ -87,7 +87,7 @@ pub async fn the_template_scales_what_has_no_autoscaler(world: &World) {
     assert_eq!(autoscaler["spec"]["scaleTargetRef"], target);
     assert_eq!((&autoscaler["spec"]["minReplicas"], &autoscaler["spec"]["maxReplicas"]), (&json!(1), &json!(4)));
 
-    world.open(2);
+    world.open(2).await;
     world.scale(PodClique, "wl-0-auto", 2).await;
     world.ready(3).await;
     world
@@ -110,14 +110,14 @@ pub async fn the_template_scales_what_has_no_autoscaler(world: &World) {
 /// Autoscalers of scaling groups, and their end with the configuration.
 pub async fn an_autoscaler_of_a_scaling_group(world: &World) {
     let workload = set("wl").clique(clique("worker", 2, 2)).group(group("sg", 1, 1, &["worker"]).autoscaled(1, 3));
-    world.open(2);
+    world.open(2).await;
     world.create(&workload).await;
     world.ready(2).await;
     let view = world.until("there is an autoscaler", |view| view.names(Autoscaler) == ["wl-0-sg"]).await;
     let target = json!({ "apiVersion": "grove.io/v1alpha1", "kind": "PodCliqueScalingGroup", "name": "wl-0-sg" });
     assert_eq!(view.get(Autoscaler, "wl-0-sg")["spec"]["scaleTargetRef"], target);
     // As the autoscaler would.
-    world.open(2);
+    world.open(2).await;
     world.scale(ScalingGroup, "wl-0-sg", 2).await;
     world.ready(4).await;
     world
@@ -145,7 +145,7 @@ pub async fn statuses(world: &World) {
             && condition(view.gang("wl-0"), "Initialized") == ("True", "PodGangPodsCreated")
     };
     world.until("all say that they wait", waits).await;
-    world.open(20);
+    world.open(20).await;
     world.ready(20).await;
     let is_up = |view: &View| {
         let (set, clique, group) = (view.set("wl"), view.clique("wl-1-pc-a"), view.group("wl-1-sg-x"));

@@ -55,7 +55,7 @@ const BASE_2: Counts<'static> = (1, &[(1, 1), (1, 1), (1, 1)]);
 
 /// One node short, and nothing is placed; one more, and all is.
 pub async fn gs1_full_replicas(world: &World) {
-    world.open(9);
+    world.open(9).await;
     world.create(&full()).await;
     pods(world, 10, 0).await;
     let view = placed(world, &[NONE]).await;
@@ -65,7 +65,7 @@ pub async fn gs1_full_replicas(world: &World) {
     assert_eq!(view.gang("wl-0")["status"]["phase"], "Pending");
     available(world, 0, false).await;
 
-    world.open(1);
+    world.open(1).await;
     placed(world, &[FULL]).await;
     world.ready(10).await;
     available(world, 1, true).await;
@@ -76,32 +76,32 @@ pub async fn gs1_full_replicas(world: &World) {
 
 /// A new replica of a scaling group is a gang of its own.
 pub async fn gs2_scaling_full_replicas(world: &World) {
-    world.open(10);
+    world.open(10).await;
     world.create(&full()).await;
     world.ready(10).await;
     world.scale(ScalingGroup, "wl-0-sg-x", 3).await;
-    world.open(3);
+    world.open(3).await;
     pods(world, 14, 0).await;
     let view = placed(world, &[FULL]).await;
     assert_eq!(view.names(trellis_lifecycle::Kind::PodGang), ["wl-0", "wl-0-sg-x-0"]);
     // The scaled gang is in want, the set is as available as before.
     available(world, 1, true).await;
-    world.open(1);
+    world.open(1).await;
     placed(world, &[FULL_3]).await;
     world.ready(14).await;
 }
 
 /// A new replica of the set is a gang of its own.
 pub async fn gs3_set_scaling_full_replicas(world: &World) {
-    world.open(10);
+    world.open(10).await;
     world.create(&full()).await;
     world.ready(10).await;
     world.scale(PodCliqueSet, "wl", 2).await;
-    world.open(9);
+    world.open(9).await;
     pods(world, 20, 0).await;
     placed(world, &[FULL, NONE]).await;
     available(world, 1, false).await;
-    world.open(1);
+    world.open(1).await;
     placed(world, &[FULL, FULL]).await;
     world.ready(20).await;
     available(world, 2, true).await;
@@ -109,21 +109,21 @@ pub async fn gs3_set_scaling_full_replicas(world: &World) {
 
 /// Both at once.
 pub async fn gs4_set_and_group_scaling_full_replicas(world: &World) {
-    world.open(10);
+    world.open(10).await;
     world.create(&full()).await;
     world.ready(10).await;
     world.scale(ScalingGroup, "wl-0-sg-x", 3).await;
     world.scale(PodCliqueSet, "wl", 2).await;
     pods(world, 24, 0).await;
-    world.open(4);
+    world.open(4).await;
     placed(world, &[FULL_3]).await;
-    world.open(10);
+    world.open(10).await;
     placed(world, &[FULL_3, FULL]).await;
     world.scale(ScalingGroup, "wl-1-sg-x", 3).await;
     pods(world, 28, 0).await;
-    world.open(3);
+    world.open(3).await;
     placed(world, &[FULL_3, FULL]).await;
-    world.open(1);
+    world.open(1).await;
     placed(world, &[FULL_3, FULL_3]).await;
     world.ready(28).await;
 }
@@ -133,29 +133,29 @@ pub async fn gs5_min_replicas(world: &World) {
     world.create(&least()).await;
     // The scaled gang's four pods wait until the base is placed.
     pods(world, 10, 4).await;
-    world.open(3);
+    world.open(3).await;
     placed(world, &[BASE]).await;
     pods(world, 10, 0).await;
     // The minimum of everything in the base is enough to be available.
     available(world, 1, true).await;
-    world.open(7);
+    world.open(7).await;
     placed(world, &[FULL]).await;
     world.ready(10).await;
 }
 
 /// A scaled gang has a minimum of its own.
 pub async fn gs6_group_scaling_min_replicas(world: &World) {
-    world.open(10);
+    world.open(10).await;
     world.create(&least()).await;
     world.ready(10).await;
     world.scale(ScalingGroup, "wl-0-sg-x", 3).await;
     pods(world, 14, 0).await;
-    world.open(1);
+    world.open(1).await;
     let view = placed(world, &[FULL]).await;
     assert_eq!(view.names(trellis_lifecycle::Kind::PodGang), ["wl-0", "wl-0-sg-x-0", "wl-0-sg-x-1"]);
-    world.open(1);
+    world.open(1).await;
     placed(world, &[(2, &[(1, 3), (1, 3), (1, 1)])]).await;
-    world.open(2);
+    world.open(2).await;
     placed(world, &[FULL_3]).await;
     world.ready(14).await;
 }
@@ -164,15 +164,15 @@ pub async fn gs6_group_scaling_min_replicas(world: &World) {
 pub async fn gs7_group_scaling_in_steps(world: &World) {
     world.create(&least()).await;
     pods(world, 10, 4).await;
-    world.open(3);
+    world.open(3).await;
     placed(world, &[BASE]).await;
-    world.open(2);
+    world.open(2).await;
     placed(world, &[BASE_1]).await;
     world.scale(ScalingGroup, "wl-0-sg-x", 3).await;
     pods(world, 14, 0).await;
-    world.open(2);
+    world.open(2).await;
     placed(world, &[BASE_2]).await;
-    world.open(7);
+    world.open(7).await;
     placed(world, &[FULL_3]).await;
     world.ready(14).await;
 }
@@ -183,32 +183,32 @@ pub async fn gs8_group_scaled_before_the_base_is_placed(world: &World) {
     pods(world, 10, 4).await;
     world.scale(ScalingGroup, "wl-0-sg-x", 3).await;
     pods(world, 14, 8).await;
-    world.open(2);
+    world.open(2).await;
     placed(world, &[NONE]).await;
     pods(world, 14, 8).await;
-    world.open(1);
+    world.open(1).await;
     placed(world, &[BASE]).await;
     pods(world, 14, 0).await;
-    world.open(4);
+    world.open(4).await;
     placed(world, &[BASE_2]).await;
-    world.open(7);
+    world.open(7).await;
     placed(world, &[FULL_3]).await;
     world.ready(14).await;
 }
 
 /// A second replica of the set is placed by its own minimum.
 pub async fn gs9_set_scaling_min_replicas(world: &World) {
-    world.open(10);
+    world.open(10).await;
     world.create(&least()).await;
     world.ready(10).await;
     world.scale(PodCliqueSet, "wl", 2).await;
     pods(world, 20, 4).await;
-    world.open(2);
+    world.open(2).await;
     placed(world, &[FULL, NONE]).await;
-    world.open(1);
+    world.open(1).await;
     placed(world, &[FULL, BASE]).await;
     pods(world, 20, 0).await;
-    world.open(7);
+    world.open(7).await;
     placed(world, &[FULL, FULL]).await;
     world.ready(20).await;
     available(world, 2, true).await;
@@ -219,39 +219,39 @@ pub async fn gs10_set_scaled_before_the_first_replica_is_placed(world: &World) {
     world.create(&least()).await;
     world.scale(PodCliqueSet, "wl", 2).await;
     pods(world, 20, 8).await;
-    world.open(3);
+    world.open(3).await;
     placed(world, &[BASE, NONE]).await;
     pods(world, 20, 4).await;
     // The scaled gang of the first replica needs two, the second replica three.
-    world.open(5);
+    world.open(5).await;
     placed(world, &[BASE_1, BASE]).await;
     pods(world, 20, 0).await;
-    world.open(2);
+    world.open(2).await;
     placed(world, &[BASE_1, BASE_1]).await;
-    world.open(10);
+    world.open(10).await;
     placed(world, &[FULL, FULL]).await;
     world.ready(20).await;
 }
 
 /// Set and scaling group scaled out, placed by their minima in steps.
 pub async fn gs11_set_and_group_scaling_min_replicas(world: &World) {
-    world.open(10);
+    world.open(10).await;
     world.create(&least()).await;
     world.ready(10).await;
     world.scale(ScalingGroup, "wl-0-sg-x", 3).await;
     pods(world, 14, 0).await;
-    world.open(2);
+    world.open(2).await;
     placed(world, &[(2, &[(1, 3), (1, 3), (1, 1)])]).await;
     world.scale(PodCliqueSet, "wl", 2).await;
     pods(world, 24, 4).await;
-    world.open(3);
+    world.open(3).await;
     placed(world, &[(2, &[(1, 3), (1, 3), (1, 1)]), BASE]).await;
     pods(world, 24, 0).await;
     world.scale(ScalingGroup, "wl-1-sg-x", 3).await;
     pods(world, 28, 0).await;
-    world.open(4);
+    world.open(4).await;
     placed(world, &[(2, &[(1, 3), (1, 3), (1, 1)]), BASE_2]).await;
-    world.open(9);
+    world.open(9).await;
     placed(world, &[FULL_3, FULL_3]).await;
     world.ready(28).await;
 }
@@ -264,12 +264,12 @@ pub async fn gs12_complex_scaling(world: &World) {
     world.scale(ScalingGroup, "wl-0-sg-x", 3).await;
     world.scale(ScalingGroup, "wl-1-sg-x", 3).await;
     pods(world, 28, 16).await;
-    world.open(6);
+    world.open(6).await;
     placed(world, &[BASE, BASE]).await;
     pods(world, 28, 0).await;
-    world.open(8);
+    world.open(8).await;
     placed(world, &[BASE_2, BASE_2]).await;
-    world.open(14);
+    world.open(14).await;
     placed(world, &[FULL_3, FULL_3]).await;
     world.ready(28).await;
     available(world, 2, true).await;

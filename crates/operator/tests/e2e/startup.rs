@@ -94,7 +94,7 @@ async fn check(world: &World, workload: &Set, expected: &[(&str, &[(&str, usize)
         }
         Ok(())
     });
-    world.open(10);
+    world.open(10).await;
     world.create(workload).await;
     let are_there = |view: &View| {
         view.live().count() == 10
@@ -187,7 +187,7 @@ pub async fn waiting_pods_are_placed_and_wait(world: &World) {
         .clique(clique("first", 1, 1).annotated("trellis.dev/simulate-ready", "false"))
         .clique(clique("then", 2, 2))
         .startup("InOrder");
-    world.open(3);
+    world.open(3).await;
     world.create(&workload).await;
     let view = world.placed(&[("wl-0-first", 1), ("wl-0-then", 2)]).await;
     assert!(view.of_clique("wl-0-then").iter().all(|pod| pod.phase() == "Pending"), "{}", view.dump());

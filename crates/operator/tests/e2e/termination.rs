@@ -42,13 +42,13 @@ async fn whole_replica_goes(world: &World, lost: &[&str]) {
     let view = made_anew(world, &old, pods).await;
     assert_eq!(text(&view.gang("wl-0")["metadata"]["uid"]), uid, "the PodGang stays");
     world.placed(&[]).await;
-    world.open(lost.len());
+    world.open(lost.len()).await;
     settled_again(world, pods, &["wl-0"]).await;
 }
 
 /// A pod of a clique that needs all of its pods is lost for good.
 pub async fn gt1_full_replicas_of_a_standalone_clique(world: &World) {
-    world.open(10);
+    world.open(10).await;
     world.create(&full().delay(world.delay())).await;
     let view = world.ready(10).await;
     whole_replica_goes(world, &names(&view, "wl-0-pc-a")[..1]).await;
@@ -56,7 +56,7 @@ pub async fn gt1_full_replicas_of_a_standalone_clique(world: &World) {
 
 /// The same in a scaling group that needs all of its replicas.
 pub async fn gt2_full_replicas_of_a_scaling_group(world: &World) {
-    world.open(10);
+    world.open(10).await;
     world.create(&full().delay(world.delay())).await;
     let view = world.ready(10).await;
     whole_replica_goes(world, &names(&view, "wl-0-sg-x-1-pc-c")[..1]).await;
@@ -64,7 +64,7 @@ pub async fn gt2_full_replicas_of_a_scaling_group(world: &World) {
 
 /// One of two may be lost, both may not.
 pub async fn gt3_min_replicas_of_a_standalone_clique(world: &World) {
-    world.open(10);
+    world.open(10).await;
     world.create(&least().delay(world.delay())).await;
     let view = world.ready(10).await;
     let pods = names(&view, "wl-0-pc-a");
@@ -79,13 +79,13 @@ pub async fn gt3_min_replicas_of_a_standalone_clique(world: &World) {
     let old = view.uids(|pod| pod.node().is_some() && pod.name() != pods[1]);
     world.lose(&pods[1..]).await;
     made_anew(world, &old, 10).await;
-    world.open(2);
+    world.open(2).await;
     settled_again(world, 10, &["wl-0", "wl-0-sg-x-0"]).await;
 }
 
 /// A replica of a scaling group goes alone while the others are enough; when they are not, everything goes.
 pub async fn gt4_min_replicas_of_a_scaling_group(world: &World) {
-    world.open(10);
+    world.open(10).await;
     world.create(&least().delay(world.delay())).await;
     let view = world.ready(10).await;
     // One of three pods of a clique that needs one.
@@ -115,7 +115,7 @@ pub async fn gt4_min_replicas_of_a_scaling_group(world: &World) {
     let old = view.uids(|pod| pod.node().is_some() && !lost.contains(&pod.name()));
     world.lose(&lost).await;
     made_anew(world, &old, 10).await;
-    world.open(4);
+    world.open(4).await;
     settled_again(world, 10, &["wl-0", "wl-0-sg-x-0"]).await;
 }
 
@@ -126,7 +126,7 @@ pub async fn gt5_one_replica_of_a_scaling_group(world: &World) {
         .clique(clique("pc-b", 1, 1))
         .clique(clique("pc-c", 3, 3))
         .group(group("sg-x", 2, 1, &["pc-b", "pc-c"]));
-    world.open(10);
+    world.open(10).await;
     world.create(&workload.delay(world.delay())).await;
     world.ready(10).await;
     for replica in [1, 0] {
@@ -138,7 +138,7 @@ pub async fn gt5_one_replica_of_a_scaling_group(world: &World) {
         world.lose(&[lost]).await;
         let view = made_anew(world, &old, 10).await;
         assert!(view.untouched(&rest), "replica {replica}\n{}", view.dump());
-        world.open(1);
+        world.open(1).await;
         settled_again(world, 10, &["wl-0", "wl-0-sg-x-0"]).await;
         assert!(world.observer.view().untouched(&rest), "replica {replica}");
     }
@@ -146,7 +146,7 @@ pub async fn gt5_one_replica_of_a_scaling_group(world: &World) {
 
 /// A pod that its gang can spare is just made anew.
 pub async fn gt6_pod_of_a_scaled_gang(world: &World) {
-    world.open(10);
+    world.open(10).await;
     world.create(&least().delay(world.delay())).await;
     let view = world.ready(10).await;
     let lost = names(&view, "wl-0-sg-x-1-pc-c")[0];
@@ -161,21 +161,21 @@ pub async fn gt6_pod_of_a_scaled_gang(world: &World) {
 
 /// A gang that never had a place waits for one for ever.
 pub async fn a_gang_that_was_never_placed_is_never_taken_down(world: &World) {
-    world.open(9);
+    world.open(9).await;
     world.create(&full().delay(world.delay())).await;
     let view = world.until("ten pods wait", |view| view.live().filter(|pod| !pod.is_gated()).count() == 10).await;
     let pods = view.uids(|_| true);
     world.pass(LONG).await;
     world.quiet().await;
     assert!(world.observer.view().untouched(&pods));
-    world.open(1);
+    world.open(1).await;
     world.ready(10).await;
     assert!(world.observer.view().untouched(&pods));
 }
 
 /// A pod on a node that cannot do its work counts as lost.
 pub async fn a_gang_whose_pods_fail_is_taken_down(world: &World) {
-    world.open(10);
+    world.open(10).await;
     world.create(&full().delay(world.delay())).await;
     let view = world.ready(10).await;
     let failing = names(&view, "wl-0-pc-a")[0].to_owned();

@@ -77,7 +77,7 @@ pub async fn the_life_of_a_topology(world: &World) {
     world.until("the gang follows", follows).await;
 
     // Once one has, they may not, and the refusal says who stands in the way. Labels may.
-    world.open(2);
+    world.open(2).await;
     world.ready(2).await;
     let said = refusal(world.try_edit(ClusterTopology, &name, rack_key("example.com/drawer")).await);
     assert!(said.contains(&format!("{}/wl", world.namespace)) && said.contains("spec.levels"), "{said}");
@@ -157,7 +157,7 @@ pub async fn retry_and_lock_of_the_name(world: &World) {
     world.delete(ClusterTopology, &first).await;
     world.until("the first is gone", |view| view.get(ClusterTopology, &first).is_null()).await;
 
-    world.open(2);
+    world.open(2).await;
     world.ready(2).await;
     let third = topology(world, "d", &[("rack", "example.com/d-rack")]).await;
     let said = refusal(world.try_edit(PodCliqueSet, "wl", naming(&third)).await);
@@ -265,7 +265,7 @@ fn levels(levels: &[(&str, &str)]) -> Value {
 
 /// A level goes from the configuration, changes its key, and comes back: sets are told, gangs follow, pods are left alone.
 pub async fn tas20_drift_by_configuration(world: &World) {
-    world.open(3);
+    world.open(3).await;
     let workload = set("wl").clique(clique("worker", 2, 2).pack("host")).clique(clique("router", 1, 1)).pack("rack");
     world.create(&workload.kai()).await;
     let pods = world.ready(3).await.uids(|_| true);
@@ -299,7 +299,7 @@ pub async fn tas20_drift_by_configuration(world: &World) {
 /// Topology-aware scheduling switched off and on again over a set that runs.
 pub async fn topology_off_and_on(world: &World) {
     let own = topology(world, "own", &LEVELS).await;
-    world.open(4);
+    world.open(4).await;
     world.create(&workers()).await;
     world.create(&set("named").clique(clique("worker", 2, 2)).pack("rack").topology(&own).kai()).await;
     let pods = world.ready(4).await.uids(|_| true);
@@ -342,7 +342,7 @@ pub async fn topology_off_and_on(world: &World) {
 /// A topology that is torn away from under a set, finalizer and all, and comes back.
 pub async fn a_topology_that_is_torn_away(world: &World) {
     let name = topology(world, "t", &LEVELS).await;
-    world.open(2);
+    world.open(2).await;
     world.create(&workers().topology(&name)).await;
     let pods = world.ready(2).await.uids(|_| true);
     world.delete(ClusterTopology, &name).await;
@@ -387,7 +387,7 @@ pub async fn without_webhooks(world: &World) {
     let view = world.observer.view();
     assert!(view.gang("wl-0").is_null() && view.pods().count() == 0, "{}", view.dump());
     // Where there is nothing yet, everything may change.
-    world.open(2);
+    world.open(2).await;
     world
         .edit(PodCliqueSet, "wl", |set| set["spec"]["template"]["topologyConstraint"]["packDomain"] = "rack".into())
         .await;
@@ -420,7 +420,7 @@ pub async fn kai_comes_late(world: &World) {
     let told =
         |view: &View| condition(view.get(ClusterTopology, DEFAULT_TOPOLOGY), "SchedulerTopologyInSync").0 != "True";
     world.until("the topology says that KAI has none", told).await;
-    world.open(4);
+    world.open(4).await;
     world.create(&workers()).await;
     world.ready(2).await;
     world.create(&set("late").clique(clique("worker", 2, 2)).pack("rack").kai()).await;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use trellis_api::names::label;
 use trellis_lifecycle::Kind;
 
-use crate::binder::Binder;
+use crate::binder::{Binder, Versions};
 use crate::running::{Mode, Running, configuration};
 use crate::server::{Cluster, Server, namespace};
 use crate::view::{Observer, View, objects};
@@ -166,19 +166,27 @@ impl World {
 
     /// Waits until nobody has anything to do.
     pub async fn quiet(&self) {
+        if self.is_real() {
+            return self.rest().await;
+        }
+        // Time moves only when nobody has anything to do.
+        tokio::time::sleep(Duration::from_secs(5)).await;
+    }
+
+    /// Waits, where time is real, until nothing has changed for a while and everybody has seen it.
+    async fn rest(&self) {
+        const WHILE: usize = 3;
         if !self.is_real() {
-            // Time moves only when nobody has anything to do.
-            tokio::time::sleep(Duration::from_secs(5)).await;
             return;
         }
-        let mut before = self.versions().await;
         let rest = async {
-            loop {
-                self.binder.settled().await;
+            let (mut before, mut same) = (self.versions().await, 0);
+            while same < WHILE {
+                let placed_on = self.binder.settled().await;
                 let after = self.versions().await;
-                if before == after && self.observer.view().versions() == after {
-                    return;
-                }
+                let for_binder = after.iter().filter(|((kind, _), _)| Binder::KINDS.contains(kind));
+                let all_saw = for_binder.eq(&placed_on) && self.observer.view().versions() == after;
+                same = if all_saw && before == after { same + 1 } else { 0 };
                 before = after;
             }
         };
@@ -188,7 +196,7 @@ impl World {
     }
 
     /// The version of every object.
-    async fn versions(&self) -> BTreeMap<(Kind, String), String> {
+    async fn versions(&self) -> Versions {
         let mut versions = BTreeMap::new();
         // Topologies belong to all scenarios of a server.
         for kind in kinds().into_iter().filter(|kind| kind.is_namespaced()) {
@@ -205,8 +213,9 @@ impl World {
         versions
     }
 
-    /// Opens so many more nodes to the scheduler.
-    pub fn open(&self, count: usize) {
+    /// Opens so many more nodes to the scheduler, once nobody has anything to do: who gets them hangs on what it sees.
+    pub async fn open(&self, count: usize) {
+        self.rest().await;
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let closed = self.cluster.node_names.iter().filter(|node| !open.contains(*node));
         let more: Vec<String> = closed.take(count).cloned().collect();
@@ -228,8 +237,9 @@ impl World {
         open.into_iter().collect()
     }
 
-    /// Opens these nodes.
-    pub fn reopen(&self, nodes: Vec<String>) {
+    /// Opens these nodes, in the same way.
+    pub async fn reopen(&self, nodes: Vec<String>) {
+        self.rest().await;
         self.open.lock().unwrap_or_else(PoisonError::into_inner).extend(nodes.clone());
         self.binder.open(nodes);
     }
