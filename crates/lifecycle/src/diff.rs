@@ -27,13 +27,15 @@ pub fn merge(live: &Value, desired: &Value) -> Option<Value> {
     }
 }
 
-/// As [`merge`], but what `desired` does not speak of stays as it is: the server, or somebody else, has put it there.
+/// As [`merge`], but what `desired` does not speak of stays as it is: the server, or somebody else, has put it there. The server does
+/// not store a flag that is not set, so where there is none, that is what it says.
 pub fn merge_spoken(live: &Value, desired: &Value) -> Option<Value> {
     match (live, desired) {
         (Value::Object(live), Value::Object(desired)) => {
             let mut patch = Map::new();
             for (key, value) in desired.iter().filter(|(_, value)| !value.is_null()) {
-                let inner = live.get(key).map_or_else(|| Some(value.clone()), |old| merge_spoken(old, value));
+                let missing = || (*value != Value::Bool(false)).then(|| value.clone());
+                let inner = live.get(key).map_or_else(missing, |old| merge_spoken(old, value));
                 patch.extend(inner.map(|inner| (key.clone(), inner)));
             }
             (!patch.is_empty()).then_some(Value::Object(patch))
@@ -90,4 +92,24 @@ pub fn patch(live: &ObjectMeta, desired: &ObjectMeta, body: Map<String, Value>) 
     let mut patch = body;
     patch.insert("metadata".to_owned(), Value::Object(changes));
     Some(Value::Object(patch))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_spoken_of_and_not_so() {
+        let live = json!({ "a": 1, "list": [{ "x": 1, "by the server": 2 }], "by the server": true, "set": true });
+        let check = |desired: Value, expected: Value| {
+            assert_eq!(merge_spoken(&live, &desired).unwrap_or(Value::Null), expected, "{desired}");
+        };
+        check(json!({ "a": 1, "list": [{ "x": 1 }] }), Value::Null);
+        check(json!({ "a": 2, "b": null }), json!({ "a": 2 }));
+        check(json!({ "list": [{ "x": 2 }] }), json!({ "list": [{ "x": 2 }] }));
+        check(json!({ "new": true }), json!({ "new": true }));
+        check(json!({ "set": false }), json!({ "set": false }));
+        // A flag that is not set is not stored.
+        check(json!({ "new": false }), Value::Null);
+    }
 }

@@ -16,16 +16,16 @@ pub fn decide(observed: &Observed, plan: &mut Plan) {
     {
         return;
     }
-    let mut owners: BTreeSet<(String, String, String)> = BTreeSet::new();
+    let mut owners: BTreeSet<Lost> = BTreeSet::new();
     let going = observed.set.as_ref().and_then(|set| set.metadata.uid.as_deref());
     let mut delete = |site, kind, metadata: &ObjectMeta, plan: &mut Plan| {
-        let Some(owner) = set_owner(metadata) else { return false };
+        let Some(owner) = owner_of(metadata, Kind::PodCliqueSet) else { return false };
         match going {
             Some(uid) if owner.uid == uid => {}
             // A set of the same name that is neither this one nor gone cannot be.
             _ => {
                 let namespace = metadata.namespace.clone().unwrap_or_default();
-                owners.insert((namespace, owner.name.clone(), owner.uid.clone()));
+                owners.insert((Kind::PodCliqueSet, namespace, owner.name.clone(), owner.uid.clone()));
             }
         }
         plan.delete(site, kind, metadata, false);
@@ -67,15 +67,45 @@ pub fn decide(observed: &Observed, plan: &mut Plan) {
     for (kind, metadata) in children {
         delete(site::DELETE_CHILD, kind, metadata, plan);
     }
-    let gone = owners
-        .into_iter()
-        .map(|(namespace, name, uid)| Confirm::Gone(Target { kind: Kind::PodCliqueSet, namespace, name }, uid));
-    plan.confirm.extend(gone);
+    plan.confirm.extend(owners.into_iter().map(is_gone));
 }
 
-/// The set that owns an object.
-fn set_owner(metadata: &ObjectMeta) -> Option<&OwnerReference> {
-    let (_, _, kind, _) = Kind::PodCliqueSet.names();
+/// Pods whose clique is gone, and cliques whose scaling group is, whatever became of the set: somebody died between two deletions.
+pub fn leftovers(observed: &Observed, plan: &mut Plan) {
+    let uid = |metadata: &ObjectMeta| metadata.uid.clone().unwrap_or_default();
+    let groups: BTreeSet<String> = observed.groups.values().map(|group| uid(&group.metadata)).collect();
+    let cliques: BTreeSet<String> = observed.cliques.values().map(|clique| uid(&clique.metadata)).collect();
+    let mut gone: BTreeSet<Lost> = BTreeSet::new();
+    let mut delete = |site, kind, metadata: &ObjectMeta, owned_by: Kind, there: &BTreeSet<String>| {
+        if let Some(owner) = owner_of(metadata, owned_by)
+            && !there.contains(&owner.uid)
+            && metadata.deletion_timestamp.is_none()
+        {
+            let namespace = metadata.namespace.clone().unwrap_or_default();
+            gone.insert((owned_by, namespace, owner.name.clone(), owner.uid.clone()));
+            plan.delete(site, kind, metadata, false);
+        }
+    };
+    for clique in observed.cliques.values() {
+        delete(site::DELETE_CLIQUE, Kind::PodClique, &clique.metadata, Kind::ScalingGroup, &groups);
+    }
+    for pod in observed.pods.values().flatten() {
+        delete(site::DELETE_POD_ORPHANED, Kind::Pod, &pod.metadata, Kind::PodClique, &cliques);
+    }
+    plan.confirm.extend(gone.into_iter().map(is_gone));
+}
+
+/// An owner that is not there: kind, namespace, name and uid.
+type Lost = (Kind, String, String, String);
+
+/// What is to be read before anything of it is deleted.
+fn is_gone((kind, namespace, name, uid): Lost) -> Confirm {
+    Confirm::Gone(Target { kind, namespace, name }, uid)
+}
+
+/// The owner of an object, if it is of this kind.
+fn owner_of(metadata: &ObjectMeta, kind: Kind) -> Option<&OwnerReference> {
+    let (_, _, name, _) = kind.names();
     let mut owners = metadata.owner_references.iter().flatten();
-    owners.find(|owner| owner.controller == Some(true) && owner.kind == kind)
+    owners.find(|owner| owner.controller == Some(true) && owner.kind == name)
 }

@@ -45,6 +45,7 @@ pub const FIELD_MANAGER: &str = "trellis-operator";
 /// What is due for one set. `failures` are the writes of the last pass that could not be carried out.
 pub fn decide(observed: &Observed, around: Around<'_>, failures: &[Failure]) -> Plan {
     let mut plan = Plan::default();
+    gone::leftovers(observed, &mut plan);
     let Some(set) = &observed.set else {
         gone::decide(observed, &mut plan);
         return plan;

@@ -5,7 +5,8 @@
 //! took effect. Then by chance, with lists that are old and watches that break, stutter and stall. Then by other ways to the same set.
 //!
 //! The runtime's clock moves only when nobody has anything to do, so nothing here waits for real time. `TRELLIS_SEED` chooses other
-//! accidents and ways, `TRELLIS_LONG` ten times as many, `TRELLIS_RUNS` only so many, `TRELLIS_ONLY` one scenario by a part of its name.
+//! accidents and ways, `TRELLIS_LONG` ten times as many, `TRELLIS_RUNS` only so many, `TRELLIS_ONLY` one scenario by a part of its name;
+//! `TRELLIS_TRACE` prints the operator's writes.
 
 #[path = "faults/orders.rs"]
 mod orders;

@@ -282,6 +282,9 @@ async fn one_life(client: Client, options: Options, metrics: Arc<Mutex<Option<Me
 
 /// What happens to a request.
 fn strike(story: &mut Story, seen: &Seen, plight: Plight, dice: &Mutex<Dice>) -> Fault {
+    if seen.write.is_some() && std::env::var_os("TRELLIS_TRACE").is_some() {
+        eprintln!("{} {}", seen.method, seen.target);
+    }
     let number = story.writes;
     story.writes += usize::from(seen.write.is_some());
     if story.spared {
