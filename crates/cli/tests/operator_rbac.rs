@@ -70,9 +70,13 @@ struct Cluster {
 }
 
 impl Cluster {
-    fn api(&self, kind: &str, namespace: &str) -> Api<DynamicObject> {
+    fn resource(kind: &str) -> ApiResource {
         let (group, version, kind, plural) = KINDS.into_iter().find(|known| known.2 == kind).expect("a known kind");
-        let resource = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural);
+        ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural)
+    }
+
+    fn api(&self, kind: &str, namespace: &str) -> Api<DynamicObject> {
+        let resource = Self::resource(kind);
         match namespace {
             "" => Api::all_with(self.client.clone(), &resource),
             namespace => Api::namespaced_with(self.client.clone(), namespace, &resource),
@@ -82,7 +86,14 @@ impl Cluster {
     async fn list(&self, kind: &str, namespace: &str) -> Vec<Value> {
         let listed = self.api(kind, namespace).list(&ListParams::default()).await;
         let items = listed.map(|list| list.items).unwrap_or_default();
-        items.into_iter().map(|object| serde_json::to_value(object).expect("an object is JSON")).collect()
+        let typed = |object: DynamicObject| {
+            let mut value = serde_json::to_value(object).expect("an object is JSON");
+            // Items of a list do not say what they are.
+            value["apiVersion"] = Self::resource(kind).api_version.into();
+            value["kind"] = kind.into();
+            value
+        };
+        items.into_iter().map(typed).collect()
     }
 
     async fn create(&self, object: &Value) {
@@ -211,9 +222,14 @@ async fn the_manifest_gives_what_is_needed_and_nothing_else() {
     let runs = Runs { folder: folder.path(), kubeconfig: &as_operator };
     let given = rights::given(&manifests);
 
-    script(&cluster, &runs).await;
+    let handed_on = script(&cluster, &runs).await;
 
-    let seen = || rights::seen(&log, USER);
+    let seen = || {
+        let mut seen = rights::seen(&log, USER);
+        // Nobody can give others a right that they do not have.
+        seen.done.extend(handed_on.clone());
+        seen
+    };
     let mut ticks = tokio::time::interval(Duration::from_millis(200));
     for _ in 0..25 {
         // What was done last may still be on its way into the log.
@@ -226,7 +242,7 @@ async fn the_manifest_gives_what_is_needed_and_nothing_else() {
     let lines = |rights: &mut dyn Iterator<Item = String>| {
         rights.fold(String::new(), |told, right| told + "  " + &right + "\n")
     };
-    let unnamed = |right: &rights::Right| rights::Right { name: None, ..right.clone() }.to_string();
+    let unnamed = |right: &rights::Right| rights::Right { names: BTreeSet::new(), ..right.clone() }.to_string();
     let done: BTreeSet<String> = seen.done.iter().map(unnamed).collect();
     println!("given:\n{}", lines(&mut given.iter().map(ToString::to_string)));
     println!("used:\n{}", lines(&mut done.into_iter()));
@@ -253,8 +269,14 @@ impl Runs<'_> {
         let log = self.folder.join(format!("{name}.log"));
         let says = |words: &str| std::fs::read_to_string(&log).is_ok_and(|text| text.contains(words));
         let mut ticks = tokio::time::interval(Duration::from_millis(50));
+        let guards = change["authorizer"]["enabled"] == true;
+        let published = async || {
+            let hooks = cluster.list("ValidatingWebhookConfiguration", "").await;
+            let is_guard = |hook: &Value| hook["metadata"]["name"].as_str().is_some_and(|it| it.contains("authorizer"));
+            hooks.len() > 1 && hooks.iter().any(is_guard) == guards
+        };
         let started = async {
-            while !(says("leading") && cluster.list("ValidatingWebhookConfiguration", "").await.len() > 1) {
+            while !(says("leading") && published().await) {
                 ticks.tick().await;
                 assert!(operator.runs(), "it ended:\n{}", operator.said());
             }
@@ -282,48 +304,49 @@ fn merge(value: &mut Value, change: &Value) {
     }
 }
 
-/// Everything that an operator does, by four of them one after the other.
-async fn script(cluster: &Cluster, runs: &Runs<'_>) {
+/// Everything that an operator does, by three of them one after the other. Returns the rights that it has given to others.
+async fn script(cluster: &Cluster, runs: &Runs<'_>) -> BTreeSet<rights::Right> {
     let guarded = json!({ "authorizer": { "enabled": true } });
     let first = runs.start(cluster, "first", &guarded).await;
     cluster.create(&topology(&[("rack", "test/rack"), ("host", "kubernetes.io/hostname")])).await;
     cluster.namespace("all").await;
     cluster.create(&everything("all")).await;
     cluster.ready("all", 3).await;
+    let handed_on = rights::given(&cluster.list("Role", "all").await);
     cluster.namespace("kai").await;
     cluster.create(&for_kai("kai")).await;
     cluster.ready("kai", 2).await;
     Runs::stop(first).await;
 
-    // A certificate that is none has to be made anew; webhooks are reached on another port.
-    cluster.patch("Secret", "trellis-system", "grove-webhook-server-cert", json!({ "data": null })).await;
-    let second = runs.start(cluster, "second", &guarded).await;
-    until("the webhooks' certificate is back", async || {
-        let secrets = cluster.list("Secret", "trellis-system").await;
-        secrets.iter().any(|secret| secret["data"].is_object())
-    })
-    .await;
-    Runs::stop(second).await;
-
-    // Without the authorizer, and with other levels in the default topology, which KAI's cannot follow without being made anew.
+    // On another port, without the authorizer, and with other levels in the default topology, which KAI's cannot follow without being
+    // made anew.
     let levels = json!({ "topologyAwareScheduling": { "levels": [{ "domain": "rack", "key": "test/rack" }] } });
-    let third = runs.start(cluster, "third", &levels).await;
+    let second = runs.start(cluster, "second", &levels).await;
     meddle(cluster).await;
     stand_in_the_way(cluster).await;
     drift(cluster).await;
     terminate(cluster).await;
     scale_in(cluster).await;
     delete(cluster).await;
-    Runs::stop(third).await;
+    Runs::stop(second).await;
 
+    // A certificate that is none has to be made anew.
+    let none = json!({ "data": { "tls.crt": "bm9uZQ==", "tls.key": "bm9uZQ==" } });
+    cluster.patch("Secret", "trellis-system", "grove-webhook-server-cert", none.clone()).await;
     let off = json!({ "topologyAwareScheduling": { "enabled": false, "levels": [] } });
-    let fourth = runs.start(cluster, "fourth", &off).await;
+    let third = runs.start(cluster, "third", &off).await;
+    until("the webhooks' certificate is back", async || {
+        let secrets = cluster.list("Secret", "trellis-system").await;
+        secrets.iter().any(|secret| secret["data"]["tls.crt"] != none["data"]["tls.crt"])
+    })
+    .await;
     until("the default topology is gone", async || {
         let topologies = cluster.list("ClusterTopology", "").await;
         topologies.iter().all(|topology| topology["metadata"]["name"] != "grove-topology")
     })
     .await;
-    Runs::stop(fourth).await;
+    Runs::stop(third).await;
+    handed_on
 }
 
 /// Somebody takes a label off everything that was made; it is put back.
@@ -359,34 +382,18 @@ async fn meddle(cluster: &Cluster) {
 
 /// Objects of others have the names that a set needs: each is looked at before it is told to be in the way.
 async fn stand_in_the_way(cluster: &Cluster) {
-    cluster.namespace("taken").await;
-    for kind in [
+    let others = [
         "Service",
         "ServiceAccount",
         "Role",
-        "RoleBinding",
         "HorizontalPodAutoscaler",
         "ResourceClaim",
         "PodClique",
         "PodCliqueScalingGroup",
-    ] {
-        let made = cluster.list(kind, "all").await.into_iter();
-        for mut object in made.filter(|object| !object["metadata"]["labels"]["app.kubernetes.io/part-of"].is_null()) {
-            object["metadata"] = json!({ "name": object["metadata"]["name"], "namespace": "taken" });
-            drop(object.as_object_mut().map(|fields| fields.remove("status")));
-            if kind == "Service" {
-                object["spec"] = json!({ "clusterIP": "None" });
-            }
-            cluster.create(&object).await;
-        }
-    }
-    let errors = async |namespace: &str, name: &str| {
-        let set = cluster.api("PodCliqueSet", namespace).get(name).await.expect("a set");
-        serde_json::to_value(set).expect("a set is JSON")["status"]["lastErrors"].to_string()
-    };
-    cluster.create(&everything("taken")).await;
-    until("the set says what is in its way", async || errors("taken", "wl").await.contains("not ours")).await;
-    cluster.delete("PodCliqueSet", "taken", "wl").await;
+    ];
+    taken(cluster, "taken", &others).await;
+    // A binding is made once its role is.
+    taken(cluster, "bound", &["RoleBinding"]).await;
 
     cluster.namespace("grouped").await;
     let group = json!({
@@ -395,8 +402,36 @@ async fn stand_in_the_way(cluster: &Cluster) {
     });
     cluster.create(&group).await;
     cluster.create(&for_kai("grouped")).await;
-    until("the set says what is in its way", async || errors("grouped", "kai").await.contains("not ours")).await;
-    cluster.delete("PodCliqueSet", "grouped", "kai").await;
+    tells_what_is_in_its_way(cluster, "grouped", "kai").await;
+}
+
+/// The names of some kinds are taken in a namespace before the set comes.
+async fn taken(cluster: &Cluster, namespace: &str, kinds: &[&str]) {
+    cluster.namespace(namespace).await;
+    for kind in kinds {
+        let made = cluster.list(kind, "all").await.into_iter();
+        for mut object in made.filter(|object| !object["metadata"]["labels"]["app.kubernetes.io/part-of"].is_null()) {
+            object["metadata"] = json!({ "name": object["metadata"]["name"], "namespace": namespace });
+            drop(object.as_object_mut().map(|fields| fields.remove("status")));
+            if *kind == "Service" {
+                object["spec"] = json!({ "clusterIP": "None" });
+            }
+            cluster.create(&object).await;
+        }
+    }
+    cluster.create(&everything(namespace)).await;
+    tells_what_is_in_its_way(cluster, namespace, "wl").await;
+}
+
+/// Waits for the set to say so, and deletes it.
+async fn tells_what_is_in_its_way(cluster: &Cluster, namespace: &str, name: &str) {
+    until("the set says what is in its way", async || {
+        let set = cluster.api("PodCliqueSet", namespace).get(name).await.expect("a set");
+        let errors = &serde_json::to_value(set).expect("a set is JSON")["status"]["lastErrors"];
+        errors.to_string().contains("not ours")
+    })
+    .await;
+    cluster.delete("PodCliqueSet", namespace, name).await;
 }
 
 /// A topology loses a level and gets it back, again and again, under a set that waits: the same is told more than once.

@@ -201,6 +201,13 @@ impl Operator {
         };
         self.metrics.leader(true);
         info!(identity = self.options.identity, "leading");
+        if matches!(self.options.webhooks, Webhooks::Off) {
+            match webhooks::uninstall(&self.client).await {
+                Ok(true) => info!("webhook configurations of an earlier operator are taken away: nobody would answer"),
+                Ok(false) => {}
+                Err(error) => warn!(%error, "cannot take away webhook configurations that nobody answers"),
+            }
+        }
         let watches =
             Watches { index: Arc::clone(&self.index), queue: Arc::clone(&self.queue), metrics: self.metrics.clone() };
         let mut following = watches::start(&self.client, &watches, &self.options.settings.profiles);

@@ -6,21 +6,22 @@ use std::path::Path;
 
 use serde_json::Value;
 
-/// A right: a verb on a resource, on one object of it or on all.
+/// A right: a verb on a resource, on these objects of it, or on all.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Right {
     pub group: String,
     /// With its subresource, if it is about one.
     pub resource: String,
     pub verb: String,
-    pub name: Option<String>,
+    /// None for all.
+    pub names: BTreeSet<String>,
 }
 
 impl fmt::Display for Right {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { group, resource, verb, name } = self;
+        let Self { group, resource, verb, names } = self;
         write!(out, "{verb:7}{}{}{resource}", group, if group.is_empty() { "" } else { "/" })?;
-        name.as_ref().map_or(Ok(()), |name| write!(out, " {name}"))
+        names.iter().try_for_each(|name| write!(out, " {name}"))
     }
 }
 
@@ -33,20 +34,15 @@ pub fn given(objects: &[Value]) -> BTreeSet<Right> {
     let mut rights = BTreeSet::new();
     let roles = objects.iter().filter(|object| object["kind"] == "ClusterRole" || object["kind"] == "Role");
     for rule in roles.flat_map(|role| role["rules"].as_array().into_iter().flatten()) {
-        let names: Vec<Option<String>> = match rule["resourceNames"].as_array() {
-            Some(_) => texts(&rule["resourceNames"]).map(|name| Some(name.to_owned())).collect(),
-            None => vec![None],
-        };
+        let names: BTreeSet<String> = texts(&rule["resourceNames"]).map(ToOwned::to_owned).collect();
         for group in texts(&rule["apiGroups"]) {
             for resource in texts(&rule["resources"]) {
-                for verb in texts(&rule["verbs"]) {
-                    rights.extend(names.iter().map(|name| Right {
-                        group: group.to_owned(),
-                        resource: resource.to_owned(),
-                        verb: verb.to_owned(),
-                        name: name.clone(),
-                    }));
-                }
+                rights.extend(texts(&rule["verbs"]).map(|verb| Right {
+                    group: group.to_owned(),
+                    resource: resource.to_owned(),
+                    verb: verb.to_owned(),
+                    names: names.clone(),
+                }));
             }
         }
     }
@@ -76,12 +72,16 @@ pub fn seen(log: &Path, user: &str) -> Seen {
             None => field("resource"),
         };
         let verb = event["verb"].as_str().unwrap_or_default().to_owned();
-        let name = about["name"].as_str().map(ToOwned::to_owned);
-        let right = Right { group: field("apiGroup"), resource, verb, name };
+        let names = about["name"].as_str().map(ToOwned::to_owned).into_iter().collect();
+        let right = Right { group: field("apiGroup"), resource, verb, names };
         if event["responseStatus"]["code"] == 403 {
             let why = event["annotations"]["authorization.k8s.io/reason"].as_str().unwrap_or_default();
             seen.refused.insert(format!("{right} {why}: {}", event["responseStatus"]["message"]));
         } else if about.is_object() {
+            // Whoever applies what is not there has to have the right to create it.
+            if event["responseStatus"]["code"] == 201 {
+                seen.done.insert(Right { verb: "create".to_owned(), ..right.clone() });
+            }
             seen.done.insert(right);
         }
     }
@@ -93,7 +93,7 @@ impl Seen {
     pub fn unused(&self, given: &BTreeSet<Right>) -> Vec<Right> {
         let fits = |right: &Right, done: &Right| {
             let same = (&done.group, &done.resource, &done.verb) == (&right.group, &right.resource, &right.verb);
-            same && (right.name.is_none() || done.name == right.name)
+            same && (right.names.is_empty() || !done.names.is_disjoint(&right.names))
         };
         given.iter().filter(|right| !self.done.iter().any(|done| fits(right, done))).cloned().collect()
     }

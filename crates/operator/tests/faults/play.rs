@@ -38,7 +38,12 @@ pub enum How {
 }
 
 impl How {
-    pub const ALL: [Self; 4] = [Self::LoseRequest, Self::LoseAnswer, Self::CrashBefore, Self::CrashAfter];
+    pub const ALL: [Self; 4] = [Self::LoseRequest, Self::LoseAnswer, Self::CrashAfter, Self::CrashBefore];
+
+    /// What is tried: a crash before a write is much like a lost request, and left to long runs.
+    pub fn tried(long: bool) -> &'static [Self] {
+        if long { &Self::ALL } else { &Self::ALL[..3] }
+    }
 }
 
 /// What happens to the operator in a run.
@@ -61,12 +66,14 @@ pub struct Played {
     pub hit: BTreeMap<String, usize>,
 }
 
-/// Plays a scenario. With states to expect, each step has to end in its own.
+/// Plays a scenario. With states to expect, each step has to end in its own. Unless all of it is wanted, it ends with the step in which
+/// something happened to the one write: if that has left no trace, what follows is what follows undisturbed.
 pub async fn play(
     world: &World,
     scenario: &Scenario,
     plight: Plight,
     expected: Option<&[State]>,
+    whole: bool,
 ) -> Result<Played, String> {
     world.sweep().await;
     world.collect(scenario.collects);
@@ -93,6 +100,9 @@ pub async fn play(
             state = settle(world, step.quiet, wanted, seeded).await;
         }
         states.push(state.map_err(|why| format!("{}: {}: {why}", scenario.name, step.what))?);
+        if !whole && !life.story().hit.is_empty() {
+            break;
+        }
     }
     let revision = world.revision();
     sleep(STEADY).await;
