@@ -87,6 +87,11 @@ pub mod annotation {
     pub const TEMPLATE_REPLICAS: &str = "trellis.dev/template-replicas";
     /// On a PodGang or PodGroup: why it waits, or why it stands where it stands.
     pub const EXPLANATION: &str = "trellis.dev/explanation";
+    /// On a PodGang, PodGroup or pod that is a gang of its own: the ledger, where its members are and what is held for it.
+    pub const PLACEMENT: &str = "trellis.dev/placement";
+    /// On a waiting gang, and on pods that were begun and have to move: the scheduler that leads. Written so that a former leader's late
+    /// writes meet another version.
+    pub const SCHEDULER: &str = "trellis.dev/scheduler";
     /// On a PodGang or PodGroup: `"true"` reserves room for it while it waits.
     pub const RESERVE: &str = "trellis.dev/reserve";
     /// On a pod: the zone inside its node (NUMA) that it was placed in.
