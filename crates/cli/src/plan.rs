@@ -29,7 +29,7 @@ use trellis_lower::problem::Problem;
 pub fn run(args: &PlanArgs) -> Result<End> {
     let begun = Instant::now();
     let progress = Progress::start();
-    let Some(Problem { cluster, gangs, warnings }) = load::load(&args.input, &progress)? else {
+    let Some(Problem { cluster, gangs, warnings, .. }) = load::load(&args.input, &progress)? else {
         return Ok(End::Refused);
     };
     for warning in warnings {

@@ -7,7 +7,7 @@ use super::membership::{Belongs, Membership};
 use super::pods::{Pods, State};
 use super::priorities::Priorities;
 use std::collections::BTreeSet;
-use trellis_api::names::{DEFAULT_LEAF, profile};
+use trellis_api::names::DEFAULT_LEAF;
 use trellis_engine::{GangName, Members};
 
 /// Pods that wait and are not planned.
@@ -24,6 +24,7 @@ pub(super) struct Notes {
 /// A gang for each pod that waits for this scheduler alone.
 pub(super) fn read<'a>(
     pods: &Pods<'a>,
+    served: &[&str],
     gangs: &[Draft<'_>],
     members: &mut Membership,
     priorities: &mut Priorities,
@@ -33,7 +34,8 @@ pub(super) fn read<'a>(
     let mut drafts = Vec::new();
     for (i, pod) in pods.list.iter().enumerate() {
         let spec = pod.spec();
-        let is_ours = spec.and_then(|spec| spec.scheduler_name.as_deref()) == Some(profile::TRELLIS);
+        let scheduler = spec.and_then(|spec| spec.scheduler_name.as_deref());
+        let is_ours = scheduler.is_some_and(|name| served.contains(&name));
         match (members.of(i), pod.state) {
             (Belongs::Unknown, State::Waiting) => notes.unknown.count(|| pod.title()),
             (Belongs::Nowhere, State::Gated) if is_ours => notes.gated.count(|| pod.title()),
