@@ -24,6 +24,7 @@ pub enum Command {
     Kubectl(KubectlArgs),
     Nodes(NodesArgs),
     Operator(OperatorArgs),
+    Scheduler(SchedulerArgs),
     Wait(WaitArgs),
     Bench(BenchArgs),
 }
@@ -263,6 +264,44 @@ pub struct OperatorArgs {
     #[arg(long, value_name = "ADDR")]
     pub listen: Option<SocketAddr>,
     /// Namespace of lease and certificate, if not that of the service account or the context
+    #[arg(long, value_name = "NS")]
+    pub namespace: Option<String>,
+}
+
+/// Run the scheduler: gangs are placed whole, within the topology that they ask for, and kept in place.
+///
+///   trellis scheduler --config config.yaml    in a cluster, see deploy/scheduler.yaml
+///   trellis scheduler --kubeconfig FILE       outside it
+///
+/// It serves pods whose schedulerName is one of its names: members of PodGangs, of KAI's PodGroups, and pods on their own.
+/// It needs no operator. Its options are `config` of profile `trellis` in an OperatorConfiguration.
+///
+/// /livez, /readyz and /metrics are served on the address of --listen.
+///
+/// Exit code: 0 told to stop, 1 wrong arguments, 2 configuration refused, 4 no way to the API, 6 cannot serve or no longer
+/// leads.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct SchedulerArgs {
+    /// OperatorConfiguration to run with; without one, defaults
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The kubeconfig, if not in a cluster and not that of $KUBECONFIG or ~/.kube/config
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The context in it
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+    /// Serve pods with this schedulerName; may be given several times
+    #[arg(long, value_name = "NAME", default_value = "trellis")]
+    pub scheduler_name: Vec<String>,
+    /// Lead at once; nobody else may then
+    #[arg(long)]
+    pub no_leader_election: bool,
+    /// Address for health and metrics; port 0 is any free one
+    #[arg(long, value_name = "ADDR", default_value = "[::]:2761")]
+    pub listen: SocketAddr,
+    /// Namespace of the lease, if not that of the service account or the context
     #[arg(long, value_name = "NS")]
     pub namespace: Option<String>,
 }

@@ -91,6 +91,16 @@ impl<T> Table<T> {
         self.objects.remove(name).map(|entry| entry.object)
     }
 
+    /// Changes what is known of an object, if it is the one with this uid, because we know more than its version shows; whether it is.
+    /// Any later version counts all the same.
+    pub fn amend(&mut self, name: &Name, uid: &str, change: impl FnOnce(&mut T)) -> bool
+    where
+        T: Clone,
+    {
+        let entry = self.objects.get_mut(name).filter(|known| known.uid == uid);
+        entry.map(|entry| change(Arc::make_mut(&mut entry.object))).is_some()
+    }
+
     /// An object by namespace and name.
     pub fn get(&self, name: &Name) -> Option<&Arc<T>> {
         self.objects.get(name).map(|entry| &entry.object)
@@ -137,7 +147,8 @@ mod tests {
         (String::new(), name.to_owned())
     }
 
-    /// Plays a script of `+name/uid/version` (seen or answered), `-name/uid` (the watch saw it go), `!name/uid` (we did), `[` and `]` (a list),
+    /// Plays a script of `+name/uid/version` (seen or answered), `-name/uid` (the watch saw it go), `!name/uid` (we did), `~name/uid`
+    /// (amended), `[` and `]` (a list),
     /// and looks at what is left, as `name/uid/version`.
     fn check(script: &str, expected: &str) {
         let mut table: Table<String> = Table::default();
@@ -150,6 +161,7 @@ mod tests {
                 }
                 ("-", [object, uid]) => drop(table.remove(&name(object), uid)),
                 ("!", [object, uid]) => drop(table.forget(&name(object), uid)),
+                ("~", [object, uid]) => drop(table.amend(&name(object), uid, |known| known.push('~'))),
                 ("[", _) => table.begin_list(),
                 ("]", _) => drop(table.end_list()),
                 _ => panic!("{word}"),
@@ -176,6 +188,13 @@ mod tests {
         // Who did not know it did not see it go.
         check("!a/1 +a/1/6", "a/1/6");
         check("+a/2/7 -a/1", "a/2/7");
+    }
+
+    #[test]
+    fn what_is_amended_stands_until_a_later_version() {
+        check("+a/1/5 ~a/1 +a/1/5", "a/1/5~");
+        check("+a/1/5 ~a/1 +a/1/6", "a/1/6");
+        check("+a/1/5 ~a/2", "a/1/5");
     }
 
     #[test]
