@@ -137,12 +137,23 @@ pub enum Change {
 
 /// Explains all decisions of a plan, on the snapshot as the plan left it; by the gangs' index.
 pub fn explain_on(snapshot: &mut Snapshot, gangs: &[Gang], plan: &Plan, options: Options) -> Vec<Explanation> {
+    let all: Vec<usize> = (0..gangs.len()).collect();
+    explain_some(snapshot, gangs, plan, &all, options)
+}
+
+/// The same for some of the gangs, in the order given.
+pub fn explain_some(
+    snapshot: &mut Snapshot,
+    gangs: &[Gang],
+    plan: &Plan,
+    which: &[usize],
+    options: Options,
+) -> Vec<Explanation> {
     let mut explainer = waiting::Explainer::new(snapshot, gangs, plan, options);
-    (0..gangs.len())
-        .map(|gang| match &plan.decisions[gang].outcome {
-            Outcome::Placed => words::placed(explainer.snapshot, &gangs[gang], &plan.decisions[gang]),
-            Outcome::CannotFit(proof) => explainer.waiting(gang, Some(proof)),
-            Outcome::Undecided => explainer.waiting(gang, None),
-        })
-        .collect()
+    let explain = |gang: &usize| match &plan.decisions[*gang].outcome {
+        Outcome::Placed => words::placed(explainer.snapshot, &gangs[*gang], &plan.decisions[*gang]),
+        Outcome::CannotFit(proof) => explainer.waiting(*gang, Some(proof)),
+        Outcome::Undecided => explainer.waiting(*gang, None),
+    };
+    which.iter().map(explain).collect()
 }

@@ -24,7 +24,9 @@ mod spread;
 mod state;
 
 pub use cluster::{Cluster, Eligibility, Level, Node, NodeId, Occupant, Place, Topology, Zone};
-pub use explain::{Change, DomainReport, EmptyCluster, Explanation, Holder, Largest, Relaxation, explain_on};
+pub use explain::{
+    Change, DomainReport, EmptyCluster, Explanation, Holder, Largest, Relaxation, explain_on, explain_some,
+};
 pub use gang::{Constraint, Gang, GangName, Group, GroupId, Hold, Members, Pod, Unready};
 pub use plan::{Decision, Options, Outcome, Plan, order, plan, plan_on, plan_with};
 pub use proof::{Branch, Claim, DomainId, Proof};

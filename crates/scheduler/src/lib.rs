@@ -4,6 +4,7 @@
 //! [`decide`]`(seen, around) -> `[`Plan`].
 
 mod decide;
+pub mod ledger;
 pub mod plan;
 pub mod seen;
 mod settings;
