@@ -44,17 +44,19 @@ pub struct DomainReport {
     pub needs: u64,
     /// What is short, by resource index.
     pub short: Vec<(usize, i64)>,
-    /// Who holds pods there, those with the most first; pods of no gang each by their own name.
+    /// Who has pods or holds there, those with the most first; pods of no gang each by their own name.
     pub holders: Vec<Holder>,
 }
 
-/// A gang, or a pod of none, that runs in a domain.
+/// A gang, or a pod of none, that takes up room in a domain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
     /// Name of the gang or of the pod.
     pub name: GangName,
     /// Number of its pods there.
     pub pods: u64,
+    /// Number of places there that are held for pods of it that come back.
+    pub held: u64,
 }
 
 /// Whether a gang would fit without all other gangs' pods.
@@ -155,5 +157,7 @@ pub fn explain_some(
         Outcome::CannotFit(proof) => explainer.waiting(*gang, Some(proof)),
         Outcome::Undecided => explainer.waiting(*gang, None),
     };
-    which.iter().map(explain).collect()
+    let explanations = which.iter().map(explain).collect();
+    explainer.finish();
+    explanations
 }
