@@ -1,12 +1,10 @@
 //! `trellis plan`
 
-mod explanation;
 mod forest;
 mod gather;
 mod items;
 mod load;
 mod measure;
-mod names;
 mod progress;
 mod proof;
 mod report;
@@ -24,6 +22,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use trellis_engine::{Outcome, Snapshot};
 use trellis_lower::problem::Problem;
+use trellis_lower::{explanation, named as names};
 
 /// Plans all gangs of the input and prints where they go.
 pub fn run(args: &PlanArgs) -> Result<End> {

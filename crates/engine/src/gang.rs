@@ -160,6 +160,12 @@ impl Gang {
         std::iter::successors(Some(group), |group| self.groups[*group].parent)
     }
 
+    /// Where the gang is, by leaf: its bound pods, and what is held for those that are gone.
+    pub(crate) fn standing(&self) -> impl Iterator<Item = (GroupId, Place)> {
+        let bound = self.pods.iter().filter_map(|pod| Some((pod.group, pod.bound?)));
+        bound.chain(self.holds.iter().map(|hold| (hold.group, hold.place)))
+    }
+
     /// The members of a leaf, bound and waiting, in their order.
     pub fn pods_of(&self, leaf: GroupId) -> impl Iterator<Item = (usize, &Pod)> {
         self.pods.iter().enumerate().filter(move |(_, pod)| pod.group == leaf)

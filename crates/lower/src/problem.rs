@@ -135,7 +135,8 @@ pub fn problem(observed: &Observed<'_>) -> Result<Problem, Vec<Fault>> {
     drafts.extend(groups);
     let ours = [profile::TRELLIS];
     let served = if observed.served.is_empty() { &ours[..] } else { &observed.served };
-    let singles = singles::read(&pods, served, &drafts, &mut members, &mut priorities, &mut single_notes);
+    let singles =
+        singles::read(&pods, served, observed.is_live, &drafts, &mut members, &mut priorities, &mut single_notes);
     drafts.extend(singles);
     drafts.sort_by(|a, b| a.gang.id.cmp(&b.gang.id));
     let mut kinds = eligibility::Kinds::default();

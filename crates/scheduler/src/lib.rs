@@ -9,6 +9,7 @@ mod config;
 mod decide;
 mod follow;
 mod index;
+pub mod ledger;
 mod metrics;
 pub mod plan;
 mod planner;

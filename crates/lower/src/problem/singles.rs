@@ -21,10 +21,11 @@ pub(super) struct Notes {
     pub others: Tally,
 }
 
-/// A gang for each pod that waits for this scheduler alone.
+/// A gang for each pod that waits for this scheduler alone; in a running cluster also for those that it has served.
 pub(super) fn read<'a>(
     pods: &Pods<'a>,
     served: &[&str],
+    is_live: bool,
     gangs: &[Draft<'_>],
     members: &mut Membership,
     priorities: &mut Priorities,
@@ -40,7 +41,9 @@ pub(super) fn read<'a>(
             (Belongs::Unknown, State::Waiting) => notes.unknown.count(|| pod.title()),
             (Belongs::Nowhere, State::Gated) if is_ours => notes.gated.count(|| pod.title()),
             (Belongs::Nowhere, State::Waiting) if !is_ours => notes.others.count(|| pod.title()),
-            (Belongs::Nowhere, State::Waiting) => {
+            // One that runs is a gang of one too: it may have to make room for others.
+            (Belongs::Nowhere, State::Bound(_)) if !(is_live && is_ours) => {}
+            (Belongs::Nowhere, State::Waiting | State::Bound(_)) => {
                 let class = spec.and_then(|spec| spec.priority_class_name.as_deref());
                 let own = spec.and_then(|spec| spec.priority);
                 let priority = own.unwrap_or_else(|| priorities.of(class, 0));
