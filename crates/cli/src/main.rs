@@ -4,6 +4,7 @@ mod args;
 mod bench;
 mod connect;
 mod crds;
+mod explain;
 mod input;
 mod kubectl;
 mod lines;
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
         Command::Validate(args) => validate::run(args).map(End::admitted),
         Command::Render(args) => render::run(args).map(End::admitted),
         Command::Plan(args) => plan::run(args),
+        Command::Explain(args) => explain::run(args),
         Command::Crds(args) => crds::run(args).map(End::admitted),
         Command::Up(args) => up::run(args).map(|()| End::Done),
         Command::Kubectl(args) => kubectl::run(args).map(End::As),

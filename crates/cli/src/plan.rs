@@ -3,6 +3,7 @@
 mod forest;
 mod gather;
 mod items;
+mod live;
 mod load;
 mod measure;
 mod progress;
@@ -13,7 +14,8 @@ mod text;
 mod tree;
 
 use crate::args::{PlanArgs, PlanOutput};
-use crate::{End, output};
+use crate::objects::Object;
+use crate::{End, connect, output, up};
 use anyhow::Result;
 use measure::Measured;
 use names::Names;
@@ -28,7 +30,7 @@ use trellis_lower::{explanation, named as names};
 pub fn run(args: &PlanArgs) -> Result<End> {
     let begun = Instant::now();
     let progress = Progress::start();
-    let Some(Problem { cluster, gangs, warnings, .. }) = load::load(&args.input, &progress)? else {
+    let Some(Problem { cluster, gangs, warnings, .. }) = load::load(args, cluster(args)?, &progress)? else {
         return Ok(End::Refused);
     };
     for warning in warnings {
@@ -47,4 +49,16 @@ pub fn run(args: &PlanArgs) -> Result<End> {
     }
     let waits = plan.decisions.iter().any(|decision| decision.outcome != Outcome::Placed);
     Ok(if waits { End::Waiting } else { End::Done })
+}
+
+/// What the cluster holds, if it is to be looked at.
+fn cluster(args: &PlanArgs) -> Result<Option<Vec<Object>>> {
+    if !args.live {
+        return Ok(None);
+    }
+    let reading = async {
+        let connection = connect::connection(args.kubeconfig.as_deref(), args.context.as_deref()).await?;
+        live::read(&connection.client()?).await
+    };
+    up::runtime()?.block_on(reading).map(Some)
 }
