@@ -14,7 +14,6 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 use tracing::{debug, warn};
-use trellis_api::names::annotation;
 
 use crate::ask::{Answer, Asker, Certainty};
 use crate::index::Index;
@@ -127,8 +126,7 @@ impl Actor {
     /// Begins a plan; its gangs are under way from now on. Everything else of it goes at once.
     pub fn carry_out(self: &Arc<Self>, plan: Plan, ground: &Ground) {
         for gang in plan.gangs {
-            let ledger = gang.annotations.get(annotation::PLACEMENT).cloned().flatten().unwrap_or_default();
-            if self.index.begin(&gang.target, &ledger) && self.gangs.send((gang, ground.clone())).is_err() {
+            if self.index.begin(&gang.target, &gang.assumed) && self.gangs.send((gang, ground.clone())).is_err() {
                 debug!("nobody acts any more");
             }
         }

@@ -38,6 +38,8 @@ pub struct Ledger {
     pub is_undone: bool,
     /// For whom the gang gives up its place: `namespace/name`.
     pub preempted_by: Option<String>,
+    /// How well the members are placed, in thousandths.
+    pub score: Option<u16>,
 }
 
 /// A member, and its place.

@@ -5,16 +5,24 @@
 
 mod act;
 mod ask;
+mod begun;
 mod config;
 mod decide;
+mod figures;
 mod follow;
+mod holds;
 mod index;
 pub mod ledger;
 mod metrics;
+mod picture;
 pub mod plan;
 mod planner;
+mod preempt;
 mod request;
+mod reserve;
 mod run;
+mod say;
+mod score;
 pub mod seen;
 mod settings;
 mod trim;

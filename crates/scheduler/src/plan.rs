@@ -126,6 +126,8 @@ pub struct GangPlan {
     pub annotations: BTreeMap<&'static str, Option<String>>,
     /// Pods that get their node.
     pub binds: Vec<Bind>,
+    /// The ledger to be put into [`crate::Seen::under_way`] for as long as this is being carried out, whether or not it is written.
+    pub assumed: String,
 }
 
 /// A pod that gets its node.

@@ -53,7 +53,8 @@ pub struct Seen {
     pub budgets: ByKey<PodDisruptionBudget>,
     /// Zones inside nodes, by the nodes' names.
     pub node_resource_topologies: ByName<NodeResourceTopology>,
-    /// Gangs whose plan is being carried out at this moment, each with the ledger that is being written (empty if its plan writes none).
+    /// Gangs whose plan is being carried out at this moment, each with the ledger that the plan assumes
+    /// ([`GangPlan::assumed`](crate::plan::GangPlan::assumed)).
     /// They are charged by it and otherwise left alone. A gang leaves when all its requests were answered, or when those that were not
     /// can no longer take effect (the pod was written to since).
     pub under_way: BTreeMap<Target, Arc<str>>,

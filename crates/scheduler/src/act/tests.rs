@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
+use trellis_api::names::annotation;
 use trellis_cluster::faults::{Fault, Faults, Seen as Asked};
 use trellis_cluster::status::Status;
 use trellis_controller::lease::{self, Leadership};
@@ -64,6 +65,7 @@ fn plan(seen: &Seen) -> Plan {
         version: Version::of(&gang.metadata),
         annotations: BTreeMap::from([(annotation::PLACEMENT, Some("where they go".to_owned()))]),
         binds: vec![bind("p1", "n1"), bind("p2", "n2")],
+        assumed: "where they go".to_owned(),
     };
     Plan { gangs: vec![gang], ..Plan::default() }
 }

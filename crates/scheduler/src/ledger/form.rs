@@ -28,6 +28,8 @@ struct Form {
     undone: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     preempted_by: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    score: Option<u16>,
 }
 
 /// Pods of one group that ask for the same, by place: `node` or `node/zone`.
@@ -79,6 +81,7 @@ pub(super) fn read(text: &str) -> Option<Ledger> {
         is_fresh: form.fresh,
         is_undone: form.undone,
         preempted_by: form.preempted_by,
+        score: form.score,
     })
 }
 
@@ -98,6 +101,7 @@ pub(super) fn write(ledger: &Ledger) -> String {
         fresh: ledger.is_fresh,
         undone: ledger.is_undone,
         preempted_by: ledger.preempted_by.clone(),
+        score: ledger.score,
     };
     serde_json::to_string(&form).unwrap_or_default()
 }
