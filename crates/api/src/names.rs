@@ -87,6 +87,13 @@ pub mod annotation {
     pub const TEMPLATE_REPLICAS: &str = "trellis.dev/template-replicas";
     /// On a PodGang or PodGroup: why it waits, or why it stands where it stands.
     pub const EXPLANATION: &str = "trellis.dev/explanation";
+    /// On a PodGang, PodGroup or pod that is a gang of its own: the ledger, where its members are and what is held for it.
+    pub const PLACEMENT: &str = "trellis.dev/placement";
+    /// On a waiting gang, and on pods that were begun and have to move: the scheduler that leads. Written so that a former leader's late
+    /// writes meet another version.
+    pub const SCHEDULER: &str = "trellis.dev/scheduler";
+    /// On a gang or pod: when a request of ours that was never answered was made void, by a write that leaves it the wrong version.
+    pub const VOIDED_AT: &str = "trellis.dev/voided-at";
     /// On a PodGang or PodGroup: `"true"` reserves room for it while it waits.
     pub const RESERVE: &str = "trellis.dev/reserve";
     /// On a pod: the zone inside its node (NUMA) that it was placed in.
@@ -212,6 +219,8 @@ pub mod profile {
 pub const MANAGED_BY: &str = "grove-operator";
 /// Name of the operator's ServiceAccount and of the Service of its webhooks.
 pub const OPERATOR: &str = "trellis-operator";
+/// Name of the scheduler's ServiceAccount and of its lease.
+pub const SCHEDULER: &str = "trellis-scheduler";
 /// Name of the operator's own ClusterTopology, used by sets that name none.
 pub const DEFAULT_TOPOLOGY: &str = "grove-topology";
 /// The leaf of a gang that has no groups of its own, as KAI calls it.

@@ -19,11 +19,13 @@ pub enum Command {
     Validate(ValidateArgs),
     Render(RenderArgs),
     Plan(PlanArgs),
+    Explain(ExplainArgs),
     Crds(CrdsArgs),
     Up(UpArgs),
     Kubectl(KubectlArgs),
     Nodes(NodesArgs),
     Operator(OperatorArgs),
+    Scheduler(SchedulerArgs),
     Wait(WaitArgs),
     Bench(BenchArgs),
 }
@@ -87,14 +89,28 @@ pub enum RenderOutput {
 /// of these already is taken as it is. All else is passed over. Nothing is changed anywhere.
 ///
 ///   trellis plan -f examples/plan/cluster.yaml examples/plan/serving.yaml
-///   kubectl get nodes,pods,podgangs,clustertopologies -A -o json | trellis plan -f - new-set.yaml
+///   trellis plan --live -f new-set.yaml     on the cluster of the current kubeconfig, as if it were applied
+///   trellis plan --live                     what waits there, and why
 ///
 /// Exit code: 0 every gang has a place, 3 some gang waits, 1 some object is refused, 2 unreadable input.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct PlanArgs {
-    #[command(flatten)]
-    pub input: InputArgs,
+    /// Files with YAML or JSON, directories of such files, or - for stdin
+    #[arg(short, long = "filename", value_name = "FILE", num_args = 1.., required_unless_present = "live")]
+    pub files: Vec<PathBuf>,
+    /// OperatorConfiguration to judge by
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Plan on the cluster of a kubeconfig; what the files say goes before what it has
+    #[arg(long)]
+    pub live: bool,
+    /// The kubeconfig, if not in a cluster and not that of $KUBECONFIG or ~/.kube/config
+    #[arg(long, value_name = "FILE", requires = "live")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The context in it
+    #[arg(long, value_name = "NAME", requires = "live")]
+    pub context: Option<String>,
     /// Form of the output
     #[arg(short, long, value_enum, default_value_t = PlanOutput::Table)]
     pub output: PlanOutput,
@@ -120,6 +136,35 @@ pub struct InputArgs {
     /// OperatorConfiguration to judge by
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+}
+
+/// Say why a gang waits, or where it is and why there.
+///
+///   trellis explain podgang/llm-0
+///   trellis explain pod/llm-0-decode-x7k2p      the gang that it is in
+///   trellis explain podcliqueset/llm            all its gangs
+///
+/// It is read from the cluster: what the scheduler found out last, and where the pods are now.
+///
+/// Exit code: 0 placed, 3 some gang waits, 2 not found or no cluster.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct ExplainArgs {
+    /// A PodGang, PodGroup, Pod or PodCliqueSet, as KIND/NAME
+    #[arg(value_name = "KIND/NAME")]
+    pub what: String,
+    /// Its namespace, if not that of the context
+    #[arg(short, long, value_name = "NS")]
+    pub namespace: Option<String>,
+    /// Form of the output
+    #[arg(short, long, value_enum, default_value_t = PlanOutput::Table)]
+    pub output: PlanOutput,
+    /// The kubeconfig, if not in a cluster and not that of $KUBECONFIG or ~/.kube/config
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The context in it
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
 }
 
 /// Run a Kubernetes API with simulated nodes, in this process.
@@ -263,6 +308,44 @@ pub struct OperatorArgs {
     #[arg(long, value_name = "ADDR")]
     pub listen: Option<SocketAddr>,
     /// Namespace of lease and certificate, if not that of the service account or the context
+    #[arg(long, value_name = "NS")]
+    pub namespace: Option<String>,
+}
+
+/// Run the scheduler: gangs are placed whole, within the topology that they ask for, and kept in place.
+///
+///   trellis scheduler --config config.yaml    in a cluster, see deploy/scheduler.yaml
+///   trellis scheduler --kubeconfig FILE       outside it
+///
+/// It serves pods whose schedulerName is one of its names: members of PodGangs, of KAI's PodGroups, and pods on their own.
+/// It needs no operator. Its options are `config` of profile `trellis` in an OperatorConfiguration.
+///
+/// /livez, /readyz and /metrics are served on the address of --listen.
+///
+/// Exit code: 0 told to stop, 1 wrong arguments, 2 configuration refused, 4 no way to the API, 6 cannot serve or no longer
+/// leads.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct SchedulerArgs {
+    /// OperatorConfiguration to run with; without one, defaults
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The kubeconfig, if not in a cluster and not that of $KUBECONFIG or ~/.kube/config
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The context in it
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+    /// Serve pods with this schedulerName; may be given several times
+    #[arg(long, value_name = "NAME", default_value = "trellis")]
+    pub scheduler_name: Vec<String>,
+    /// Lead at once; nobody else may then
+    #[arg(long)]
+    pub no_leader_election: bool,
+    /// Address for health and metrics; port 0 is any free one
+    #[arg(long, value_name = "ADDR", default_value = "[::]:2761")]
+    pub listen: SocketAddr,
+    /// Namespace of the lease, if not that of the service account or the context
     #[arg(long, value_name = "NS")]
     pub namespace: Option<String>,
 }

@@ -4,6 +4,7 @@ mod args;
 mod bench;
 mod connect;
 mod crds;
+mod explain;
 mod input;
 mod kubectl;
 mod lines;
@@ -13,7 +14,10 @@ mod objects;
 mod operator;
 mod output;
 mod plan;
+mod probes;
+mod process;
 mod render;
+mod scheduler;
 mod serve;
 mod up;
 mod validate;
@@ -57,11 +61,13 @@ fn main() -> ExitCode {
         Command::Validate(args) => validate::run(args).map(End::admitted),
         Command::Render(args) => render::run(args).map(End::admitted),
         Command::Plan(args) => plan::run(args),
+        Command::Explain(args) => explain::run(args),
         Command::Crds(args) => crds::run(args).map(End::admitted),
         Command::Up(args) => up::run(args).map(|()| End::Done),
         Command::Kubectl(args) => kubectl::run(args).map(End::As),
         Command::Nodes(args) => nodes::run(args).map(|()| End::Done),
         Command::Operator(args) => Ok(End::As(operator::run(args))),
+        Command::Scheduler(args) => Ok(End::As(scheduler::run(args))),
         Command::Wait(args) => wait::run(args).map(|()| End::Done),
         Command::Bench(args) => bench::run(args).map(|()| End::Done),
     };
@@ -79,13 +85,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says what is wrong, or shows the help that was asked for. The operator's exit codes are those of Grove's.
+/// Says what is wrong, or shows the help that was asked for. The operator's exit codes are those of Grove's, and the scheduler's too.
 fn wrong_arguments(error: &clap::Error) -> ExitCode {
     let _ = error.print();
-    let is_operator = std::env::args_os().nth(1).is_some_and(|command| command == "operator");
+    let is_process = std::env::args_os().nth(1).is_some_and(|command| command == "operator" || command == "scheduler");
     match error.use_stderr() {
         false => ExitCode::SUCCESS,
-        true if is_operator => ExitCode::from(operator::WRONG_ARGUMENTS),
+        true if is_process => ExitCode::from(operator::WRONG_ARGUMENTS),
         true => ExitCode::from(UNREADABLE),
     }
 }

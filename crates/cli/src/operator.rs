@@ -1,16 +1,14 @@
 //! `trellis operator`: the operator as a process. Configuration, client, sockets and signals are settled here; what it does is
 //! `trellis-operator`'s.
 
-mod probes;
 mod reach;
 
-use std::hash::{BuildHasher as _, RandomState};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use bytes::Bytes;
 use jiff::Timestamp;
 use kube::Client;
@@ -23,12 +21,13 @@ use trellis_api::admission::{review, validate_operator_configuration};
 use trellis_api::kinds::config::OperatorConfiguration;
 use trellis_api::settings::{Address, Certificate, Process, Settings};
 use trellis_operator::webhooks::{Answer, CertificateOptions, Certificates, Handler, Reach, Source, names};
-use trellis_operator::{Now, Operator, Options, Webhooks, install_crds, lease, own_user};
+use trellis_operator::{METRICS_CONTENT_TYPE, Now, Operator, Options, Webhooks, install_crds, lease, own_user};
 
 use crate::args::OperatorArgs;
 use crate::connect::{self, Connection};
+use crate::probes::Probes;
+use crate::process::{identity, listen, until};
 use crate::{logs, render, serve, up, validate};
-use probes::Probes;
 
 /// The arguments are wrong.
 pub const WRONG_ARGUMENTS: u8 = 1;
@@ -109,7 +108,9 @@ async fn operate(args: &OperatorArgs, config: &OperatorConfiguration, process: &
     if let (Some(hooks), Some(handler)) = (hooks, operator.handler()) {
         sockets.spawn(webhooks(hooks, handler, until(closed)));
     }
-    probes.started(operator.metrics(), operator.readiness());
+    let (metrics, is_ready) = (operator.metrics(), operator.readiness());
+    let readiness = move || if is_ready() { Ok(()) } else { Err("not ready".to_owned()) };
+    probes.started(move || metrics.render(), METRICS_CONTENT_TYPE, readiness);
     let ended = operator.run(until(stopped)).await.map_err(at(SERVING));
     close.send_replace(true);
     sockets.join_all().await;
@@ -181,13 +182,6 @@ fn options(config: &OperatorConfiguration, process: &Process, namespace: &str) -
     }
 }
 
-/// The machine's name, which in a cluster is the pod's, and something that no other process has.
-fn identity() -> String {
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok().or_else(|| std::env::var("HOSTNAME").ok());
-    let host = host.map(|host| host.trim().to_owned()).filter(|host| !host.is_empty());
-    format!("{}_{:016x}", host.unwrap_or_else(|| "trellis".to_owned()), RandomState::new().hash_one(std::process::id()))
-}
-
 /// Opens the webhooks' socket and finds their certificate, unless there are to be none.
 async fn hooks(
     args: &OperatorArgs,
@@ -230,21 +224,4 @@ fn plain_addresses(args: &OperatorArgs, process: &Process) -> Vec<Address> {
 /// An address as it was given on the command line.
 fn exactly(address: SocketAddr) -> Address {
     Address { host: address.ip().to_string(), port: address.port() }
-}
-
-async fn listen(address: &Address) -> Result<TcpListener> {
-    let listener = match address.host.as_str() {
-        // Both families where the machine has both.
-        "" => match TcpListener::bind(("::", address.port)).await {
-            Ok(listener) => Ok(listener),
-            Err(_) => TcpListener::bind(("0.0.0.0", address.port)).await,
-        },
-        host => TcpListener::bind((host, address.port)).await,
-    };
-    listener.with_context(|| format!("cannot listen on {address}"))
-}
-
-async fn until(mut told: watch::Receiver<bool>) {
-    // Either it is said, or whoever could say it is gone.
-    let _ = told.wait_for(|told| *told).await;
 }

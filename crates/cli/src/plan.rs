@@ -1,12 +1,11 @@
 //! `trellis plan`
 
-mod explanation;
 mod forest;
 mod gather;
 mod items;
+mod live;
 mod load;
 mod measure;
-mod names;
 mod progress;
 mod proof;
 mod report;
@@ -15,7 +14,8 @@ mod text;
 mod tree;
 
 use crate::args::{PlanArgs, PlanOutput};
-use crate::{End, output};
+use crate::objects::Object;
+use crate::{End, connect, output, up};
 use anyhow::Result;
 use measure::Measured;
 use names::Names;
@@ -24,12 +24,13 @@ use std::sync::Arc;
 use std::time::Instant;
 use trellis_engine::{Outcome, Snapshot};
 use trellis_lower::problem::Problem;
+use trellis_lower::{explanation, named as names};
 
 /// Plans all gangs of the input and prints where they go.
 pub fn run(args: &PlanArgs) -> Result<End> {
     let begun = Instant::now();
     let progress = Progress::start();
-    let Some(Problem { cluster, gangs, warnings }) = load::load(&args.input, &progress)? else {
+    let Some(Problem { cluster, gangs, warnings, .. }) = load::load(args, cluster(args)?, &progress)? else {
         return Ok(End::Refused);
     };
     for warning in warnings {
@@ -48,4 +49,16 @@ pub fn run(args: &PlanArgs) -> Result<End> {
     }
     let waits = plan.decisions.iter().any(|decision| decision.outcome != Outcome::Placed);
     Ok(if waits { End::Waiting } else { End::Done })
+}
+
+/// What the cluster holds, if it is to be looked at.
+fn cluster(args: &PlanArgs) -> Result<Option<Vec<Object>>> {
+    if !args.live {
+        return Ok(None);
+    }
+    let reading = async {
+        let connection = connect::connection(args.kubeconfig.as_deref(), args.context.as_deref()).await?;
+        live::read(&connection.client()?).await
+    };
+    up::runtime()?.block_on(reading).map(Some)
 }

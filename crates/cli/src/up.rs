@@ -3,6 +3,7 @@
 mod access;
 mod cluster;
 mod operator;
+mod scheduler;
 mod steps;
 
 use std::path::Path;
@@ -11,6 +12,7 @@ use std::time::Instant;
 use anyhow::{Context as _, Result};
 use kube::Client;
 use tokio::sync::watch;
+use trellis_api::kinds::config::OperatorConfiguration;
 use trellis_api::settings::Settings;
 use trellis_cluster::api::{Api, Behaviour, Options};
 use trellis_cluster::journal::Journal;
@@ -69,6 +71,13 @@ async fn up(args: &UpArgs, simulated: &Simulated) -> Result<()> {
             steps.say("operator");
             Some(operating)
         };
+        let scheduling = if args.without.contains(&Part::Scheduler) {
+            None
+        } else {
+            let scheduling = scheduler::start(&api, configuration(args)?.as_ref(), until()).await?;
+            steps.say("scheduler");
+            Some(scheduling)
+        };
         cluster::apply_objects(&client, simulated).await?;
         let nodes = if args.without.contains(&Part::Nodes) {
             None
@@ -76,11 +85,11 @@ async fn up(args: &UpArgs, simulated: &Simulated) -> Result<()> {
             Some(nodes_in_process(&api, simulated, &steps).await?)
         };
         api.set_ready(true);
-        Ok::<_, anyhow::Error>((nodes, operating))
+        Ok::<_, anyhow::Error>((nodes, operating, scheduling))
     };
-    let (nodes, operating) = tokio::select! {
+    let (nodes, operating, scheduling) = tokio::select! {
         parts = work => parts?,
-        () = interrupted() => (None, None),
+        () = interrupted() => (None, None, None),
     };
     if api.is_ready() {
         steps.welcome(args, &kubeconfig, begun.elapsed());
@@ -88,6 +97,9 @@ async fn up(args: &UpArgs, simulated: &Simulated) -> Result<()> {
     }
     steps.say("stopping");
     let _ = stop.send(true);
+    if let Some(scheduling) = scheduling {
+        let _ = scheduling.await;
+    }
     if let Some(operating) = operating {
         let _ = operating.await;
     }
@@ -101,10 +113,13 @@ async fn up(args: &UpArgs, simulated: &Simulated) -> Result<()> {
 
 /// What the configuration comes to; without one, topology is on and the topologies are those of the cluster's file.
 fn settings(args: &UpArgs) -> Result<Settings> {
-    let Some(path) = &args.config else { return Ok(Settings::default()) };
+    Ok(configuration(args)?.map_or_else(Settings::default, |config| Settings::of(&config)))
+}
+
+fn configuration(args: &UpArgs) -> Result<Option<OperatorConfiguration>> {
+    let Some(path) = &args.config else { return Ok(None) };
     let config = crate::operator::configuration(path)?;
-    let config = config.with_context(|| format!("{}: the configuration is refused", path.display()))?;
-    Ok(Settings::of(&config))
+    config.with_context(|| format!("{}: the configuration is refused", path.display())).map(Some)
 }
 
 fn store(data: Option<&Path>, fsync: bool) -> Result<Store> {

@@ -97,3 +97,19 @@ fn rights_that_are_given_by_name_name_what_the_operator_uses() {
     let documents = self::documents("install-crds.yaml");
     assert_eq!(allowed(one(&documents, "ClusterRole"), "customresourcedefinitions", "patch"), set(definitions));
 }
+
+#[test]
+fn the_scheduler_runs_with_what_its_deployment_gives_it() {
+    let documents = documents("scheduler.yaml");
+    let config = configuration(&documents);
+    let settings = trellis_scheduler::Settings::of(Some(&config), [names::profile::TRELLIS.to_owned()]);
+    assert_eq!(settings, trellis_scheduler::Settings::default(), "the file shows the defaults");
+    let pod = &one(&documents, "Deployment")["spec"]["template"]["spec"];
+    assert_eq!(pod["serviceAccountName"], names::SCHEDULER);
+    assert_eq!(pod["containers"][0]["image"], default_init_image());
+    assert_eq!(pod["containers"][0]["ports"][0]["containerPort"], 2761);
+    let role = one(&documents, "Role");
+    for verb in ["get", "update"] {
+        assert_eq!(allowed(role, "leases", verb), set([names::SCHEDULER]));
+    }
+}

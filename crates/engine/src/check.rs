@@ -11,6 +11,7 @@ mod claims;
 mod domains;
 mod faults;
 mod ground;
+mod held;
 mod packing;
 mod patterns;
 mod scope;
@@ -27,7 +28,7 @@ use crate::proof::Proof;
 use case::Case;
 use ground::Ground;
 
-/// Checks a whole plan: places, minima, levels, room, reservations, and every proof in it.
+/// Checks a whole plan: places, minima, levels, room, holds, reservations, and every proof in it.
 ///
 /// # Errors
 /// All faults, in words, in the order of the gangs.

@@ -121,13 +121,12 @@ fn nodes(snapshot: &Snapshot, job: &Job<'_>) -> Vec<u32> {
     let mut kinds: Vec<usize> = job.kinds.iter().map(|kind| snapshot.kinds[*kind].key.eligibility).collect();
     kinds.sort_unstable();
     kinds.dedup();
-    let mut bound: FxHashMap<u32, Vec<i64>> = FxHashMap::default();
-    for pod in &job.gang.pods {
-        if let Some(place) = pod.bound {
-            let zone = place.zone.map_or(-1, i64::from);
-            bound.entry(place.node).or_default().extend([i64::try_from(pod.group).unwrap_or(-1), zone]);
-        }
+    let mut bound: FxHashMap<u32, Vec<[i64; 2]>> = FxHashMap::default();
+    for (leaf, place) in job.gang.standing() {
+        let zone = place.zone.map_or(-1, i64::from);
+        bound.entry(place.node).or_default().push([i64::try_from(leaf).unwrap_or(-1), zone]);
     }
+    bound.values_mut().for_each(|here| here.sort_unstable());
     let mut names: FxHashMap<Vec<i64>, u32> = FxHashMap::default();
     let width = snapshot.width;
     let mut name: Vec<i64> = Vec::new();
@@ -145,7 +144,7 @@ fn nodes(snapshot: &Snapshot, job: &Job<'_>) -> Vec<u32> {
                 name.extend_from_slice(snapshot.free_in_zone(place));
             }
             name.push(-1);
-            name.extend(bound.get(&index(node)).into_iter().flatten());
+            name.extend(bound.get(&index(node)).into_iter().flatten().flatten());
             if let Some(known) = names.get(&name) {
                 return *known;
             }

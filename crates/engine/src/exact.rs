@@ -483,8 +483,8 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
         for put in state.puts.iter().filter(|put| put.place.node == place.node) {
             here.push(i64::try_from(state.job.batches[put.batch].leaf).unwrap_or(-1));
         }
-        for pod in state.job.gang.pods.iter().filter(|pod| pod.bound.is_some_and(|at| at.node == place.node)) {
-            here.push(i64::try_from(pod.group).unwrap_or(-1));
+        for (leaf, _) in state.job.gang.standing().filter(|(_, at)| at.node == place.node) {
+            here.push(i64::try_from(leaf).unwrap_or(-1));
         }
         here.sort_unstable();
         here.dedup();

@@ -44,17 +44,19 @@ pub struct DomainReport {
     pub needs: u64,
     /// What is short, by resource index.
     pub short: Vec<(usize, i64)>,
-    /// Who holds pods there, those with the most first; pods of no gang each by their own name.
+    /// Who has pods or holds there, those with the most first; pods of no gang each by their own name.
     pub holders: Vec<Holder>,
 }
 
-/// A gang, or a pod of none, that runs in a domain.
+/// A gang, or a pod of none, that takes up room in a domain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
     /// Name of the gang or of the pod.
     pub name: GangName,
     /// Number of its pods there.
     pub pods: u64,
+    /// Number of places there that are held for pods of it that come back.
+    pub held: u64,
 }
 
 /// Whether a gang would fit without all other gangs' pods.
@@ -137,12 +139,25 @@ pub enum Change {
 
 /// Explains all decisions of a plan, on the snapshot as the plan left it; by the gangs' index.
 pub fn explain_on(snapshot: &mut Snapshot, gangs: &[Gang], plan: &Plan, options: Options) -> Vec<Explanation> {
+    let all: Vec<usize> = (0..gangs.len()).collect();
+    explain_some(snapshot, gangs, plan, &all, options)
+}
+
+/// The same for some of the gangs, in the order given.
+pub fn explain_some(
+    snapshot: &mut Snapshot,
+    gangs: &[Gang],
+    plan: &Plan,
+    which: &[usize],
+    options: Options,
+) -> Vec<Explanation> {
     let mut explainer = waiting::Explainer::new(snapshot, gangs, plan, options);
-    (0..gangs.len())
-        .map(|gang| match &plan.decisions[gang].outcome {
-            Outcome::Placed => words::placed(explainer.snapshot, &gangs[gang], &plan.decisions[gang]),
-            Outcome::CannotFit(proof) => explainer.waiting(gang, Some(proof)),
-            Outcome::Undecided => explainer.waiting(gang, None),
-        })
-        .collect()
+    let explain = |gang: &usize| match &plan.decisions[*gang].outcome {
+        Outcome::Placed => words::placed(explainer.snapshot, &gangs[*gang], &plan.decisions[*gang]),
+        Outcome::CannotFit(proof) => explainer.waiting(*gang, Some(proof)),
+        Outcome::Undecided => explainer.waiting(*gang, None),
+    };
+    let explanations = which.iter().map(explain).collect();
+    explainer.finish();
+    explanations
 }

@@ -124,7 +124,8 @@ impl State<'_, '_> {
         let bins = nodes.into_iter().filter(|node| fits[*node as usize] > 0).map(|node| Bin {
             cost: u64::from(!self.uses_node(node)),
             room: u64::from(fits[node as usize]),
-            tie: 0,
+            // Pods that come back go to the very place that is held, if others are no better.
+            tie: u64::from(!self.job.is_held(node)),
             id: node,
             is_node: true,
         });

@@ -34,6 +34,8 @@ pub struct Gang {
     pub groups: Vec<Group>,
     /// All members, bound and waiting. Finished ones are left out, and taken off the minimum of their leaf.
     pub pods: Vec<Pod>,
+    /// Places of members that are gone, kept for those that come back.
+    pub holds: Vec<Hold>,
     /// Why the gang cannot be planned at all, whatever the cluster has.
     pub unready: Option<Unready>,
 }
@@ -99,6 +101,27 @@ pub struct Pod {
     pub bound: Option<Place>,
 }
 
+/// The place of a member that is gone, kept for the one that comes back.
+///
+/// - It says where the gang is, as a bound pod does: it fixes the domains of its leaf and of the groups above, also where
+///   its node has since been closed, and its domains count as used in spans. Gangs that are scaled from this one follow it.
+/// - It is no pod: it counts towards no minimum.
+/// - Its request is charged to its node and its zone while gangs of the same or a lower priority are planned, the
+///   owner excepted. Gangs of a higher priority do not see it.
+/// - It is *used up* by a pod of its leaf that the plan places, wherever that is, each pod using up one: first those at
+///   the pod's very place that ask for the same, then others on the pod's node, then any; of several the first by place
+///   and request. What no pod uses up stays charged.
+/// - What gangs ahead reserve on its node is no bar to the owner.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Hold {
+    /// The leaf that the member belonged to.
+    pub group: GroupId,
+    /// Where it stood.
+    pub place: Place,
+    /// What is kept there; all zeros keep nothing and say only where the gang is.
+    pub request: Arc<[i64]>,
+}
+
 /// Why a gang cannot be planned, whatever the cluster has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all_fields = "camelCase")]
@@ -135,6 +158,12 @@ impl Gang {
     /// A group and all groups above it, the root last.
     pub fn ancestry(&self, group: GroupId) -> impl Iterator<Item = GroupId> {
         std::iter::successors(Some(group), |group| self.groups[*group].parent)
+    }
+
+    /// Where the gang is, by leaf: its bound pods, and what is held for those that are gone.
+    pub(crate) fn standing(&self) -> impl Iterator<Item = (GroupId, Place)> {
+        let bound = self.pods.iter().filter_map(|pod| Some((pod.group, pod.bound?)));
+        bound.chain(self.holds.iter().map(|hold| (hold.group, hold.place)))
     }
 
     /// The members of a leaf, bound and waiting, in their order.

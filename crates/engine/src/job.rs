@@ -1,6 +1,6 @@
 //! A gang made ready for the search: its pods by kind, its groups with what lies under them.
 
-use crate::cluster::{Cluster, Place};
+use crate::cluster::{Cluster, NodeId, Place};
 use crate::domains::NONE;
 use crate::gang::{Gang, GroupId, Members};
 use crate::proof::{Claim, DomainId, Proof};
@@ -36,13 +36,13 @@ pub(crate) struct JobGroup {
     pub need: usize,
     pub leaves: Vec<GroupId>,
     pub batches: Vec<usize>,
-    /// Places of bound pods under it.
+    /// Places of bound pods and of holds under it: where the group is.
     pub bound: Vec<Place>,
     /// Topology and level.
     pub required: Option<(usize, usize)>,
-    /// The domain that bound pods fix, if there are any.
+    /// The domain that these fix, if there are any.
     pub fixed: Option<u32>,
-    /// Whether bound pods stand in several domains of the required level.
+    /// Whether these stand in several domains of the required level.
     pub is_apart: bool,
     /// Groups with the same number are alike: one can stand for the other.
     pub profile: usize,
@@ -161,7 +161,7 @@ impl<'g> Job<'g> {
         }
     }
 
-    /// Numbers the groups by what they ask for; bound pods make a group unlike all others.
+    /// Numbers the groups by what they ask for; bound pods and holds make a group unlike all others.
     fn add_profiles(&mut self) {
         let mut seen: Vec<(usize, Vec<usize>)> = Vec::new();
         for group in (0..self.groups.len()).rev() {
@@ -195,7 +195,7 @@ impl<'g> Job<'g> {
         }
     }
 
-    /// Finds the domains that bound pods fix.
+    /// Finds the domains that bound pods and holds fix.
     fn fix(&mut self, snapshot: &Snapshot) {
         for group in &mut self.groups {
             let Some((topology, level)) = group.required else { continue };
@@ -247,6 +247,11 @@ impl<'g> Job<'g> {
         it.children.iter().filter(|child| !self.is_hopeless(**child)).count() < it.min_children
     }
 
+    /// Whether the gang has a hold on a node.
+    pub fn is_held(&self, node: NodeId) -> bool {
+        self.gang.holds.iter().any(|hold| hold.place.node == node)
+    }
+
     /// Waiting pods in all.
     pub fn waiting(&self) -> usize {
         self.batches.iter().map(|batch| batch.pods.len()).sum()
@@ -279,9 +284,8 @@ fn groups(gang: &Gang) -> Vec<JobGroup> {
             }
         }
     }
-    for pod in &gang.pods {
-        let Some(place) = pod.bound else { continue };
-        for above in gang.ancestry(pod.group) {
+    for (leaf, place) in gang.standing() {
+        for above in gang.ancestry(leaf) {
             groups[above].bound.push(place);
         }
     }

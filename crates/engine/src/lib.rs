@@ -17,15 +17,21 @@ mod domains;
 mod exact;
 mod fill;
 mod greedy;
+mod holds;
 mod job;
+mod planner;
 mod prove;
 mod snapshot;
 mod spread;
 mod state;
+mod without;
 
 pub use cluster::{Cluster, Eligibility, Level, Node, NodeId, Occupant, Place, Topology, Zone};
-pub use explain::{Change, DomainReport, EmptyCluster, Explanation, Holder, Largest, Relaxation, explain_on};
-pub use gang::{Constraint, Gang, GangName, Group, GroupId, Members, Pod, Unready};
+pub use explain::{
+    Change, DomainReport, EmptyCluster, Explanation, Holder, Largest, Relaxation, explain_on, explain_some,
+};
+pub use gang::{Constraint, Gang, GangName, Group, GroupId, Hold, Members, Pod, Unready};
 pub use plan::{Decision, Options, Outcome, Plan, order, plan, plan_on, plan_with};
 pub use proof::{Branch, Claim, DomainId, Proof};
 pub use snapshot::Snapshot;
+pub use without::fits_without;

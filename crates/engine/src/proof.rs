@@ -1,6 +1,8 @@
 //! Why a gang cannot fit, as a tree of claims that a checker redoes by arithmetic alone.
 //!
-//! A proof speaks of the cluster as the plan leaves it: what runs, what the plan places, and what gangs ahead reserve.
+//! A proof speaks of the cluster as the plan leaves it to the gang: what runs, what the plan places, the holds that the
+//! gang sees and that no pod has used up, and what gangs ahead reserve. Where bound pods say in which domain something
+//! has to be, the gang's own holds say it as well.
 //! Claims are read in a *context*: for each group on the way a domain it has been confined to. The scope of a leaf is
 //! the set of places inside all domains that it and the groups above it are confined to. The need of a leaf is its
 //! minimum less its bound pods, at least 0. A group is *needed* if it is the root, or its parent is needed and either
@@ -37,8 +39,8 @@ pub enum Claim {
         /// Its minimum.
         need: usize,
     },
-    /// Bound pods of the group stand in more than one domain of its required level (a node outside all of them counts
-    /// as one more). The base's pods count for the root of a scaled gang at the base root's required level.
+    /// Bound pods and holds of the group stand in more than one domain of its required level (a node outside all of them
+    /// counts as one more). The base's pods and holds count for the root of a scaled gang at the base root's required level.
     BoundApart {
         /// The group.
         group: GroupId,
@@ -74,7 +76,7 @@ pub enum Claim {
     /// domains are the candidates of the groups as in `Split`; zones of one node together take no more groups than the
     /// node.
     Copies {
-        /// Needed siblings with the same topology and required level, none confined yet, none with bound pods.
+        /// Needed siblings with the same topology and required level, none confined yet, none with bound pods or holds.
         groups: Vec<GroupId>,
         /// At most so many of them fit.
         fits: u64,

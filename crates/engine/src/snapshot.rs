@@ -131,7 +131,7 @@ impl Snapshot {
         }
     }
 
-    /// The cluster with its occupants and the bound pods of gangs.
+    /// The cluster with its occupants and the bound pods of gangs. Holds are charged by whoever plans, as each gang sees them.
     pub fn with_gangs(cluster: Arc<Cluster>, gangs: &[Gang]) -> Self {
         let mut snapshot = Self::new(cluster);
         gangs.iter().for_each(|gang| snapshot.add_bound(gang));
@@ -179,7 +179,7 @@ impl Snapshot {
     }
 
     /// Takes all bound pods of a gang away.
-    pub(crate) fn remove_bound(&mut self, gang: &Gang) {
+    pub fn remove_bound(&mut self, gang: &Gang) {
         for (place, pod) in bound(gang) {
             self.remove(place, &pod.request);
         }

@@ -6,9 +6,11 @@
 mod claims;
 mod cliques;
 mod expand;
+pub mod explanation;
 mod gangs;
 mod hash;
 pub mod kai;
+pub mod named;
 mod pods;
 pub mod problem;
 mod rbac;

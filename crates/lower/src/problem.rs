@@ -40,6 +40,7 @@ use std::fmt;
 use trellis_api::field::{FieldError, Path};
 use trellis_api::kinds::kai::{KaiPodGroup, Topology};
 use trellis_api::kinds::{ClusterTopology, NodeResourceTopology, PodGang, SimulatedCluster};
+use trellis_api::names::profile;
 use trellis_engine::{Cluster, Gang};
 
 /// Namespace of objects that name none.
@@ -68,6 +69,10 @@ pub struct Observed<'a> {
     pub node_resource_topologies: Vec<&'a NodeResourceTopology>,
     /// Whether there are KAI Queues.
     pub has_queues: bool,
+    /// Names of schedulers whose lone pods are planned; none: ours.
+    pub served: Vec<&'a str>,
+    /// Whether the objects are those of a running cluster: there our own gate, too, holds a pod until the operator lifts it.
+    pub is_live: bool,
 }
 
 /// A cluster and the gangs that are on it or wait for it.
@@ -77,8 +82,19 @@ pub struct Problem {
     pub cluster: Cluster,
     /// The gangs, sorted by namespace and name, each name once.
     pub gangs: Vec<Gang>,
+    /// For each gang where it comes from.
+    pub origins: Vec<Origin>,
     /// What was left out, for people.
     pub warnings: Vec<String>,
+}
+
+/// The object that a gang comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// Its kind: `PodGang`, `PodGroup`, or `Pod` for a gang of one.
+    pub kind: &'static str,
+    /// Which one of its kind, in the list in [`Observed`].
+    pub index: usize,
 }
 
 /// What is wrong with an object.
@@ -108,7 +124,7 @@ pub fn problem(observed: &Observed<'_>) -> Result<Problem, Vec<Fault>> {
     let (mut faults, mut amounts) = (Faults::default(), Amounts::new());
     let topologies = topologies::Topologies::read(&observed.cluster_topologies, &observed.kai_topologies, &mut faults);
     let mut priorities = priorities::Priorities::read(&observed.priority_classes, &mut faults);
-    let pods = Pods::read(&observed.pods, &mut amounts, &mut faults);
+    let pods = Pods::read(&observed.pods, observed.is_live, &mut amounts, &mut faults);
     let mut members = membership::Membership::new(pods.list.len());
     let (mut group_notes, mut single_notes) = (pod_groups::Notes::default(), singles::Notes::default());
 
@@ -117,7 +133,10 @@ pub fn problem(observed: &Observed<'_>) -> Result<Problem, Vec<Fault>> {
     let groups = pod_groups::Reader { observed, gangs, topologies: &topologies, pods: &pods };
     let groups = groups.read(&mut priorities, &mut members, &mut group_notes, &mut faults);
     drafts.extend(groups);
-    let singles = singles::read(&pods, &drafts, &mut members, &mut priorities, &mut single_notes);
+    let ours = [profile::TRELLIS];
+    let served = if observed.served.is_empty() { &ours[..] } else { &observed.served };
+    let singles =
+        singles::read(&pods, served, observed.is_live, &drafts, &mut members, &mut priorities, &mut single_notes);
     drafts.extend(singles);
     drafts.sort_by(|a, b| a.gang.id.cmp(&b.gang.id));
     let mut kinds = eligibility::Kinds::default();
@@ -138,6 +157,7 @@ pub fn problem(observed: &Observed<'_>) -> Result<Problem, Vec<Fault>> {
     let mut astray = assemble::Notes::default();
     let placed = assemble::nodes(nodes.list, &zones, &vectors);
     let occupants = assemble::occupants(&pods, &members, &placed, &vectors, &mut astray);
+    let origins = drafts.iter().map(|draft| Origin { kind: draft.kind, index: draft.index }).collect();
     let gangs = assemble::gangs(drafts, &pods, &of_kind, &placed, &vectors, &mut astray);
     let mut warnings: Vec<String> = priorities.warnings().collect();
     let queued = |group: &&KaiPodGroup| group.spec.queue.as_ref().is_some_and(|queue| !queue.is_empty());
@@ -152,7 +172,7 @@ pub fn problem(observed: &Observed<'_>) -> Result<Problem, Vec<Fault>> {
         eligibility,
         occupants,
     };
-    Ok(Problem { cluster, gangs, warnings })
+    Ok(Problem { cluster, gangs, origins, warnings })
 }
 
 fn notes_in_words<'a>(

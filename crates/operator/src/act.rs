@@ -9,10 +9,10 @@ use kube::core::Status;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tracing::debug;
+use trellis_controller::lease::Leadership;
 use trellis_lifecycle::{Action, Confirm, FIELD_MANAGER, Failure, Kind, Target, Write};
 
 use crate::index::Index;
-use crate::lease::Leadership;
 use crate::metrics::Metrics;
 
 /// How many writes are under way at once, of all workers together.

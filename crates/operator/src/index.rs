@@ -1,10 +1,8 @@
 //! What the API was last seen to hold, by kind and by the set that it belongs to.
 //!
-//! It is fed by watches and by the answers to our own writes, whichever comes first: of two versions of an object the newer counts, and
-//! what we saw go does not come back because an older event is late. So a decision after a write sees that write. That is a courtesy, not a
-//! promise: every write is safe on any view.
+//! A decision after a write sees that write, because answers to our own writes come in here as well as what watches say.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
@@ -17,107 +15,88 @@ use trellis_api::constraint;
 use trellis_api::kinds::kai::{KaiPodGroup, Topology};
 use trellis_api::kinds::{ClusterTopology, PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang};
 use trellis_api::names::label;
+use trellis_controller::table::{self, Name, Put, name_of};
 use trellis_lifecycle::pod::Pod;
 use trellis_lifecycle::topology::NodeLabels;
 use trellis_lifecycle::{ByName, Kind, Observed, Target};
 
 use crate::queue::Key;
 
-/// An object by namespace and name.
-type Name = (String, String);
-
 /// Objects of one kind.
 #[derive(Debug)]
 pub struct Table<T> {
-    objects: HashMap<Name, (Arc<T>, ObjectKey)>,
+    objects: table::Table<T>,
     /// Names by namespace and set.
     of_set: HashMap<Name, BTreeSet<String>>,
-    /// Uids that we saw go, until the watch says so too.
-    gone: HashSet<String>,
-    /// While a list comes in: what it has named, and what we wrote meanwhile.
-    listing: Option<HashSet<Name>>,
-    /// Whether a list has come in whole.
-    pub listed: bool,
-}
-
-/// What decides which of two versions is the newer.
-#[derive(Debug, Clone)]
-struct ObjectKey {
-    uid: String,
-    version: u64,
-    set: Option<String>,
 }
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Self { objects: HashMap::new(), of_set: HashMap::new(), gone: HashSet::new(), listing: None, listed: false }
+        Self { objects: table::Table::default(), of_set: HashMap::new() }
     }
-}
-
-fn name_of(metadata: &ObjectMeta) -> Name {
-    (metadata.namespace.clone().unwrap_or_default(), metadata.name.clone().unwrap_or_default())
 }
 
 fn set_of(metadata: &ObjectMeta) -> Option<String> {
     metadata.labels.as_ref()?.get(label::PART_OF).cloned()
 }
 
-fn version_of(metadata: &ObjectMeta) -> u64 {
-    metadata.resource_version.as_deref().and_then(|version| version.parse().ok()).unwrap_or(u64::MAX)
-}
-
-impl<T> Table<T> {
-    /// Takes a version of an object; whether it is news. `set` overrules the label, for sets themselves.
-    fn put(&mut self, metadata: &ObjectMeta, object: impl FnOnce() -> T) -> bool {
-        let name = name_of(metadata);
-        if let Some(listing) = &mut self.listing {
-            listing.insert(name.clone());
+impl<T: Kept> Table<T> {
+    /// Takes a version of an object.
+    fn put(&mut self, object: T) -> Put<T> {
+        let metadata = object.metadata().clone();
+        let put = self.objects.put(&metadata, || object);
+        if let Put::New(former) = &put {
+            let (namespace, name) = name_of(&metadata);
+            let set = set_of(&metadata);
+            if let Some(former) = former.as_ref().filter(|former| set_of(former.metadata()) != set) {
+                self.unlink(former);
+            }
+            if let Some(set) = set {
+                self.of_set.entry((namespace, set)).or_default().insert(name);
+            }
         }
-        let uid = metadata.uid.clone().unwrap_or_default();
-        let version = version_of(metadata);
-        if self.gone.contains(&uid) {
-            return false;
-        }
-        if self.objects.get(&name).is_some_and(|(_, known)| known.version >= version) {
-            return false;
-        }
-        let set = set_of(metadata);
-        if let Some((_, known)) = self.objects.get(&name)
-            && known.set != set
-        {
-            let former = known.set.clone();
-            self.unlink(&name, former);
-        }
-        if let Some(set) = &set {
-            self.of_set.entry((name.0.clone(), set.clone())).or_default().insert(name.1.clone());
-        }
-        self.objects.insert(name, (Arc::new(object()), ObjectKey { uid, version, set }));
-        true
+        put
     }
 
-    fn unlink(&mut self, name: &Name, set: Option<String>) {
-        let Some(set) = set else { return };
-        let key = (name.0.clone(), set);
+    fn unlink(&mut self, object: &T) {
+        let (namespace, name) = name_of(object.metadata());
+        let Some(set) = set_of(object.metadata()) else { return };
+        let key = (namespace, set);
         if let Some(names) = self.of_set.get_mut(&key) {
-            names.remove(&name.1);
+            names.remove(&name);
             if names.is_empty() {
                 self.of_set.remove(&key);
             }
         }
     }
 
-    /// Forgets the object, if it is the one with this uid; returns it.
-    fn remove(&mut self, name: &Name, uid: &str) -> Option<Arc<T>> {
-        self.objects.get(name).filter(|(_, known)| known.uid == uid)?;
-        let (object, known) = self.objects.remove(name)?;
-        self.unlink(name, known.set);
-        Some(object)
+    /// Takes note that the watch saw the object go.
+    fn remove(&mut self, name: &Name, uid: &str) {
+        if let Some(removed) = self.objects.remove(name, uid) {
+            self.unlink(&removed);
+        }
     }
 
+    /// Takes note that we know the object to be gone.
+    fn forget(&mut self, name: &Name, uid: &str) {
+        if let Some(forgotten) = self.objects.forget(name, uid) {
+            self.unlink(&forgotten);
+        }
+    }
+
+    /// Forgets what a list that is now complete has not named; returns it.
+    fn end_list(&mut self) -> Vec<Arc<T>> {
+        let missing = self.objects.end_list();
+        missing.iter().for_each(|object| self.unlink(object));
+        missing
+    }
+}
+
+impl<T> Table<T> {
     /// The objects of a set.
     fn of(&self, set: &Name) -> impl Iterator<Item = (&String, &Arc<T>)> {
         let names = self.of_set.get(set).into_iter().flatten();
-        names.filter_map(|name| Some((name, &self.objects.get(&(set.0.clone(), name.clone()))?.0)))
+        names.filter_map(|name| Some((name, self.get(&set.0, name)?)))
     }
 
     fn by_name(&self, set: &Name) -> ByName<T> {
@@ -126,30 +105,17 @@ impl<T> Table<T> {
 
     /// An object by namespace and name.
     pub fn get(&self, namespace: &str, name: &str) -> Option<&Arc<T>> {
-        self.objects.get(&(namespace.to_owned(), name.to_owned())).map(|(object, _)| object)
+        self.objects.get(&(namespace.to_owned(), name.to_owned()))
     }
 
     /// All objects.
     pub fn all(&self) -> impl Iterator<Item = &Arc<T>> {
-        self.objects.values().map(|(object, _)| object)
+        self.objects.all().map(|(_, object)| object)
     }
 
-    fn begin_list(&mut self) {
-        self.listing = Some(HashSet::new());
-    }
-
-    /// Forgets what a list that is now complete has not named; returns it.
-    fn end_list(&mut self) -> Vec<Arc<T>> {
-        self.listed = true;
-        self.gone.clear();
-        let Some(named) = self.listing.take() else { return Vec::new() };
-        let missing: Vec<(Name, String)> = self
-            .objects
-            .iter()
-            .filter(|(name, _)| !named.contains(*name))
-            .map(|(name, (_, known))| (name.clone(), known.uid.clone()))
-            .collect();
-        missing.into_iter().filter_map(|(name, uid)| self.remove(&name, &uid)).collect()
+    /// Whether a list has come in whole.
+    pub fn is_listed(&self) -> bool {
+        self.objects.is_listed()
     }
 }
 
@@ -292,11 +258,10 @@ impl Index {
     pub fn put<T: Kept>(&self, object: T) -> Vec<Key> {
         let mut tables = self.tables();
         let mut keys = Vec::new();
-        let metadata = object.metadata().clone();
-        let former = T::table(&mut tables).objects.get(&name_of(&metadata)).map(|(former, _)| Arc::clone(former));
-        if T::table(&mut tables).put(&metadata, || object) {
+        let (namespace, name) = name_of(object.metadata());
+        if let Put::New(former) = T::table(&mut tables).put(object) {
             // What it was touches too: a set may have referred to another topology before.
-            let now = T::table(&mut tables).objects.get(&name_of(&metadata)).map(|(now, _)| Arc::clone(now));
+            let now = T::table(&mut tables).get(&namespace, &name).cloned();
             for object in former.iter().chain(&now) {
                 object.touches(&tables, &mut keys);
             }
@@ -308,10 +273,8 @@ impl Index {
     /// Takes note that the watch saw an object go; what that touches.
     pub fn gone<T: Kept>(&self, object: &T) -> Vec<Key> {
         let mut tables = self.tables();
-        let uid = object.metadata().uid.clone().unwrap_or_default();
-        let table = T::table(&mut tables);
-        table.gone.remove(&uid);
-        table.remove(&name_of(object.metadata()), &uid);
+        let uid = object.metadata().uid.as_deref().unwrap_or_default();
+        T::table(&mut tables).remove(&name_of(object.metadata()), uid);
         let mut keys = Vec::new();
         object.touches(&tables, &mut keys);
         keys
@@ -319,22 +282,18 @@ impl Index {
 
     /// Takes note that an object of this uid is no longer there.
     pub fn forget<T: Kept>(&self, name: &Name, uid: &str) {
-        let mut tables = self.tables();
-        let table = T::table(&mut tables);
-        if table.remove(name, uid).is_some() {
-            table.gone.insert(uid.to_owned());
-        }
+        T::table(&mut self.tables()).forget(name, uid);
     }
 
     /// A list of this kind begins to come in.
     pub fn begin_list<T: Kept>(&self) {
-        T::table(&mut self.tables()).begin_list();
+        T::table(&mut self.tables()).objects.begin_list();
     }
 
     /// A list of this kind has come in whole; what it no longer has is forgotten, and touches.
     pub fn end_list<T: Kept>(&self) -> Vec<Key> {
         let mut tables = self.tables();
-        let is_first = !T::table(&mut tables).listed;
+        let is_first = !T::table(&mut tables).is_listed();
         let missing = T::table(&mut tables).end_list();
         let mut keys = Vec::new();
         if is_first {
@@ -354,17 +313,17 @@ impl Index {
             notified.as_mut().enable();
             let all = {
                 let tables = self.tables();
-                tables.sets.listed
-                    && tables.groups.listed
-                    && tables.cliques.listed
-                    && tables.gangs.listed
-                    && tables.pods.listed
-                    && tables.services.listed
-                    && tables.accounts.listed
-                    && tables.roles.listed
-                    && tables.bindings.listed
-                    && tables.autoscalers.listed
-                    && tables.topologies.listed
+                tables.sets.is_listed()
+                    && tables.groups.is_listed()
+                    && tables.cliques.is_listed()
+                    && tables.gangs.is_listed()
+                    && tables.pods.is_listed()
+                    && tables.services.is_listed()
+                    && tables.accounts.is_listed()
+                    && tables.roles.is_listed()
+                    && tables.bindings.is_listed()
+                    && tables.autoscalers.is_listed()
+                    && tables.topologies.is_listed()
             };
             if all {
                 return;

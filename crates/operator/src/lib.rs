@@ -5,9 +5,7 @@
 //! caller's: webhooks and metrics are functions here.
 
 mod act;
-mod events;
 mod index;
-pub mod lease;
 mod metrics;
 mod queue;
 mod start;
@@ -18,6 +16,7 @@ mod work;
 
 pub use metrics::{CONTENT_TYPE as METRICS_CONTENT_TYPE, Metrics};
 pub use start::{StartError, install_crds, own_user, served, synchronise};
+pub use trellis_controller::{Now, lease};
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,17 +28,17 @@ use tokio::task::JoinSet;
 use tracing::{info, warn};
 use trellis_api::kinds::config::Authorizer;
 use trellis_api::settings::Settings;
+use trellis_controller::events::Events;
+use trellis_controller::lease::Leadership;
 
 use crate::act::Actor;
-use crate::events::Events;
 use crate::index::Index;
-use crate::lease::Leadership;
 use crate::queue::Queue;
 use crate::watches::Watches;
 use crate::work::{Attempts, Workers};
 
-/// What time it is, for stamps. Waiting is `tokio::time`'s.
-pub type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+/// Who speaks in events.
+const CONTROLLER: &str = "trellis-operator";
 
 /// How an operator runs.
 #[derive(Clone)]
@@ -221,7 +220,7 @@ impl Operator {
             now: Arc::clone(&self.options.now),
             judges: matches!(self.options.webhooks, Webhooks::Off),
             timers: self.options.timers,
-            events: Events::start(self.client.clone(), self.options.identity.clone()),
+            events: Events::start(self.client.clone(), CONTROLLER, self.options.identity.clone()),
             metrics: self.metrics.clone(),
             attempts: Attempts::default(),
         });

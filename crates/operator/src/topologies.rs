@@ -38,7 +38,7 @@ impl Workers {
             let (nodes, kai, served) = {
                 let tables = self.index.tables();
                 let nodes: Vec<_> = tables.nodes.values().cloned().collect();
-                (nodes, tables.kai_topologies.get("", name).cloned(), tables.kai_topologies.listed)
+                (nodes, tables.kai_topologies.get("", name).cloned(), tables.kai_topologies.is_listed())
             };
             let kai = match &kai {
                 Some(kai) => KaiTopologySeen::There(kai),

@@ -8,11 +8,11 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 use tracing::{debug, warn};
 use trellis_api::settings::Settings;
+use trellis_controller::events::{self, About, Events};
 use trellis_lifecycle::{Action, Around, Failure, Kind, Note, Plan, Target, decide};
 
 use crate::Now;
 use crate::act::{Actor, Outcome};
-use crate::events::Events;
 use crate::index::Index;
 use crate::metrics::Metrics;
 use crate::queue::{Key, Queue};
@@ -192,7 +192,16 @@ impl Workers {
             _ => tables.sets.get(namespace, name).and_then(|set| set.metadata.uid.clone()),
         };
         drop(tables);
-        self.events.say(note, uid);
+        let (_, _, kind, _) = note.about.kind.names();
+        let about = About {
+            api_version: note.about.kind.api_version(),
+            kind: kind.to_owned(),
+            namespace: note.about.namespace,
+            name: note.about.name,
+            uid,
+        };
+        let Note { warning, message, .. } = note;
+        self.events.say(events::Note { about, warning, reason: note.reason.to_owned(), message });
     }
 
     /// Carries out the writes of a plan.

@@ -86,7 +86,7 @@ impl Process {
         };
         let workers = config.controllers.pod_clique_set.concurrent_syncs;
         Self {
-            election: config.leader_election.enabled.then(|| election(&config.leader_election)),
+            election: config.leader_election.enabled.then(|| Election::of(&config.leader_election)),
             webhooks: address(webhooks.bind_address.as_ref(), webhooks.port, 2750),
             certificate,
             health: health.enable.unwrap_or(true).then(|| address(health.bind_address.as_ref(), health.port, 2751)),
@@ -98,16 +98,19 @@ impl Process {
     }
 }
 
-fn election(election: &LeaderElection) -> Election {
-    let lasts = |written: Option<&String>, default: u64| {
-        written.and_then(|text| duration::parse(text)).unwrap_or(Duration::from_secs(default))
-    };
-    Election {
-        name: text(election.resource_name.as_ref(), "grove-operator-leader-election"),
-        namespace: election.resource_namespace.clone().filter(|namespace| !namespace.is_empty()),
-        duration: lasts(election.lease_duration.as_ref(), 15),
-        renew_deadline: lasts(election.renew_deadline.as_ref(), 10),
-        retry_period: lasts(election.retry_period.as_ref(), 2),
+impl Election {
+    /// What is written about it, whether or not the operator is to have one.
+    pub fn of(election: &LeaderElection) -> Self {
+        let lasts = |written: Option<&String>, default: u64| {
+            written.and_then(|text| duration::parse(text)).unwrap_or(Duration::from_secs(default))
+        };
+        Self {
+            name: text(election.resource_name.as_ref(), "grove-operator-leader-election"),
+            namespace: election.resource_namespace.clone().filter(|namespace| !namespace.is_empty()),
+            duration: lasts(election.lease_duration.as_ref(), 15),
+            renew_deadline: lasts(election.renew_deadline.as_ref(), 10),
+            retry_period: lasts(election.retry_period.as_ref(), 2),
+        }
     }
 }
 

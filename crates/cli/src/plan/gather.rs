@@ -133,6 +133,7 @@ impl Gathered {
             priority_classes: self.priority_classes.refs(),
             node_resource_topologies: self.node_resource_topologies.refs(),
             has_queues: self.has_queues,
+            ..Observed::default()
         }
     }
 

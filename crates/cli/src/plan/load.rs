@@ -2,8 +2,9 @@
 
 use super::gather::Gathered;
 use super::items::{refusal, typed};
+use super::live;
 use super::progress::{Phase, Progress};
-use crate::args::InputArgs;
+use crate::args::PlanArgs;
 use crate::objects::{Object, Role};
 use crate::{render, validate, world};
 use anyhow::Result;
@@ -14,25 +15,29 @@ use trellis_api::admission::object::Kind;
 use trellis_api::field::{FieldError, Path};
 use trellis_api::kinds::{PodClique, PodCliqueScalingGroup, PodCliqueSet};
 use trellis_api::settings::Settings;
-use trellis_lower::problem::{Problem, problem};
+use trellis_lower::problem::{Observed, Problem, problem};
 use trellis_lower::{LiveReplicas, Lowered, Surroundings, lower};
 
-/// The problem that the input poses. Nothing if some object is refused; then it has been said why.
-pub fn load(args: &InputArgs, progress: &Progress) -> Result<Option<Problem>> {
+/// The problem that the input poses, on a cluster that runs if there is one. Nothing if some object is refused; then it has been said why.
+pub fn load(args: &PlanArgs, live: Option<Vec<Object>>, progress: &Progress) -> Result<Option<Problem>> {
     let config = match &args.config {
         Some(path) => Some(validate::read_config(path)?),
         None => None,
     };
     let settings = world::settings(config.as_ref());
-    let objects = validate::read_objects(&args.files)?;
-    let all: Vec<&Object> = objects.iter().collect();
+    let mut objects = validate::read_objects(&args.files)?;
+    let is_live = live.is_some();
+    let live_objects = live::beside(&objects, live.unwrap_or_default());
+    let all: Vec<&Object> = objects.iter().chain(&live_objects).collect();
     let view = world::view(&all, &settings);
     let live = world::children(&all);
     let mut fit = match &config {
         Some(config) => render::tell(config, &validate::judge(config, None, &view, &settings)?),
         None => true,
     };
+    // What the cluster has, it has admitted.
     fit = admit(&objects, &view, &settings)? && fit;
+    objects.extend(live_objects);
 
     let mut gathered = Gathered::default();
     let mut sets = Vec::new();
@@ -55,7 +60,7 @@ pub fn load(args: &InputArgs, progress: &Progress) -> Result<Option<Problem>> {
         return Ok(None);
     }
     progress.set(Phase::Translating(gathered.len()));
-    match problem(&gathered.observed(&view.topologies)) {
+    match problem(&Observed { is_live, ..gathered.observed(&view.topologies) }) {
         Ok(problem) => Ok(Some(problem)),
         Err(faults) => {
             gathered.tell(&faults);

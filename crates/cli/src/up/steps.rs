@@ -4,7 +4,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::args::UpArgs;
+use crate::args::{Part, UpArgs};
 
 /// Talk on stderr.
 #[derive(Debug)]
@@ -48,7 +48,9 @@ impl Steps {
         self.say(&format!("  trellis kubectl{flag} get nodes{labels}"));
         self.say(&format!("  trellis kubectl{flag} get podcliquesets,podgangs,pods"));
         self.say(&format!("  export KUBECONFIG={}", kubeconfig.display()));
-        self.say("no scheduler runs here yet: pods wait for one of yours");
+        if args.without.contains(&Part::Scheduler) {
+            self.say("no scheduler runs here: pods wait for one of yours");
+        }
         if args.data.is_none() {
             self.say("state is in memory and gone when this stops; keep it with `--data DIR`");
         }

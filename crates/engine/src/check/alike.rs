@@ -1,7 +1,7 @@
 //! Which candidates of a split stand for others: those that some exchange of equal parts of the cluster turns into them.
 //!
 //! Two domains next to each other (with the same domain above) may be exchanged if all that is in them is equal, part by
-//! part: the tree below, and for each node what is free, which of the gang's pods may go there, which run there, where it
+//! part: the tree below, and for each node what is free, which of the gang's pods may go there, which run or have holds there, where it
 //! is in other topologies, and which confined domains it is in. Such an exchange turns a placement into a placement, so
 //! what is refuted in one is refuted in the other.
 
@@ -54,7 +54,7 @@ struct Facts {
     topologies: Vec<usize>,
     /// Whether zones matter to any of its pods.
     zones: bool,
-    /// Bound pods by node: leaf and zone.
+    /// Bound pods and holds by node: leaf and zone.
     bound: FxHashMap<NodeId, Vec<(GroupId, Option<u16>)>>,
 }
 
@@ -142,6 +142,9 @@ impl Case<'_> {
                 bound.entry(place.node).or_default().push((pod.group, place.zone));
             }
         }
+        for hold in &self.gang.holds {
+            bound.entry(hold.place.node).or_default().push((hold.group, hold.place.zone));
+        }
         Facts {
             resources: (0..self.ground.cluster.resources.len()).filter(asked).collect(),
             eligibility,
@@ -209,7 +212,7 @@ impl Case<'_> {
             return *class;
         }
         let Some(facts) = &memo.facts else { return 0 };
-        let free = self.ground.free(node);
+        let free = self.room.free(node);
         let others = facts.topologies.iter().filter(|other| **other != topology);
         let bound = facts.bound.get(&node).into_iter().flatten();
         let zones = if facts.zones { self.ground.cluster.nodes[node as usize].zones.len() } else { 0 };
@@ -235,7 +238,7 @@ impl Case<'_> {
 
     fn class_of_zone(&self, memo: &mut Memo, marks: &Marks, node: NodeId, zone: u16) -> u32 {
         let Some(facts) = &memo.facts else { return 0 };
-        let left = self.ground.zone(node, zone);
+        let left = self.room.zone(node, zone);
         let bound = facts.bound.get(&node).into_iter().flatten();
         let part = Part::Zone {
             free: facts.resources.iter().map(|resource| left.get(*resource).copied().flatten()).collect(),

@@ -23,9 +23,9 @@ impl Case<'_> {
             // Zones share what the node has.
             let mut here: u64 = 0;
             self.each_place_on(scope, mode, node, |place| {
-                here = here.saturating_add(self.ground.takes(place, request));
+                here = here.saturating_add(self.room.takes(place, request));
             });
-            sum = sum.saturating_add(here.min(self.ground.takes(Place { node, zone: None }, request)));
+            sum = sum.saturating_add(here.min(self.room.takes(Place { node, zone: None }, request)));
         });
         sum
     }
@@ -67,7 +67,7 @@ impl Case<'_> {
         }
         nodes.sort_unstable();
         nodes.dedup();
-        let amounts = nodes.iter().map(|node| self.ground.free(*node)[resource].max(0));
+        let amounts = nodes.iter().map(|node| self.room.free(*node)[resource].max(0));
         let found = amounts.fold(0, i64::saturating_add);
         ensure(found == free, || format!("{found} of resource {resource} is free and not {free}"))?;
         ensure(needed == need, || format!("{needed} of resource {resource} is needed and not {need}"))?;
@@ -139,7 +139,7 @@ impl Case<'_> {
         // Zones share what their node has.
         for (node, takes) in on_node {
             let whole = |(_, eligibility, request): Shape<'_>| match self.open(eligibility, node) {
-                true => self.ground.takes(Place { node, zone: None }, request),
+                true => self.room.takes(Place { node, zone: None }, request),
                 false => 0,
             };
             found += takes.min(most(&whole));

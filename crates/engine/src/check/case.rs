@@ -3,10 +3,11 @@
 use super::alike::Memo;
 use super::claims::ensure;
 use super::domains::{Dom, Index};
-use super::ground::{Ground, Mode};
+use super::ground::{Ground, Mode, Room};
 use crate::cluster::{NodeId, Place};
 use crate::gang::{Gang, GroupId, Members};
 use fixedbitset::FixedBitSet;
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -51,8 +52,10 @@ pub(super) struct Case<'a> {
     /// For each group its leaf, if it is one.
     leaves: Vec<Option<Leaf>>,
     pub(super) children: Vec<Vec<GroupId>>,
-    /// For each group the places of bound pods in and below it.
+    /// For each group the places of bound pods and holds in and below it.
     pub(super) bound: Vec<Vec<Place>>,
+    /// What the plan leaves to it.
+    pub(super) room: Cow<'a, Room<'a>>,
     closed: FixedBitSet,
     pub(super) number: usize,
     pub(super) memo: RefCell<Memo>,
@@ -95,10 +98,15 @@ impl<'a> Case<'a> {
                 }),
             }
         }
+        for hold in &gang.holds {
+            for group in gang.ancestry(hold.group) {
+                bound[group].push(hold.place);
+            }
+        }
         let index = ground.index();
         let anchor = anchor(ground, index, number);
-        let (closed, memo) = (ground.closed_to(number), RefCell::default());
-        Self { ground, gang, index, anchor, leaves, children, bound, closed, number, memo }
+        let (room, closed, memo) = (ground.room_for(number), ground.closed_to(number), RefCell::default());
+        Self { ground, gang, index, anchor, leaves, children, bound, room, closed, number, memo }
     }
 
     pub(super) fn name(&self, group: GroupId) -> String {
@@ -137,11 +145,12 @@ impl<'a> Case<'a> {
         kind.is_some_and(|kind| kind.allowed.contains(node as usize)) && !self.closed.contains(node as usize)
     }
 
+    /// Whether bound pods or holds say where a group is.
     pub(super) fn has_bound(&self, group: GroupId) -> bool {
         !self.bound[group].is_empty()
     }
 
-    /// Whether bound pods of a group break its own required level.
+    /// Whether bound pods and holds of a group break its own required level.
     pub(super) fn is_apart(&self, group: GroupId) -> bool {
         let Some(constraint) = self.gang.groups[group].constraint else { return false };
         let Some(level) = constraint.required else { return false };

@@ -2,6 +2,7 @@
 
 use super::domains;
 use super::ground::{self, Ground, Mode};
+use super::held;
 use crate::cluster::Place;
 use crate::gang::{Gang, GroupId, Members, Pod};
 use crate::plan::{Decision, Outcome};
@@ -22,6 +23,7 @@ pub(super) fn find(ground: &Ground<'_>) -> Vec<String> {
         faults.extend(own.faults.into_iter().map(|fault| format!("{name}: {fault}")));
     }
     room(ground, &mut faults);
+    held::faults(ground, &mut faults);
     faults
 }
 
@@ -103,7 +105,7 @@ impl<'a> OfGang<'a> {
         self.gang.ancestry(leaf).any(|above| above == group)
     }
 
-    /// Where pods of a group stand, bound and placed, if the plan adds to them.
+    /// Where pods of a group stand, bound and placed, and where places are held for it, if the plan adds to them.
     fn extended(&self, group: GroupId) -> Option<Vec<Place>> {
         let added = self.placed.iter().filter(|(pod, _)| self.is_below(pod.group, group)).map(|(_, place)| *place);
         let mut places: Vec<Place> = added.collect();
@@ -112,6 +114,8 @@ impl<'a> OfGang<'a> {
         }
         let bound = self.gang.pods.iter().filter(|pod| self.is_below(pod.group, group));
         places.extend(bound.filter_map(|pod| pod.bound));
+        let held = self.gang.holds.iter().filter(|hold| self.is_below(hold.group, group));
+        places.extend(held.map(|hold| hold.place));
         Some(places)
     }
 

@@ -2,10 +2,11 @@
 
 use super::domains::Index;
 use crate::cluster::{Cluster, NodeId, Place};
-use crate::gang::{Gang, GangName, GroupId};
+use crate::gang::{Gang, GangName, GroupId, Hold};
 use crate::plan::Plan;
 use fixedbitset::FixedBitSet;
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::cmp::Reverse;
 
@@ -28,40 +29,115 @@ pub(super) struct Ground<'a> {
     pub(super) bases: Vec<Option<usize>>,
     /// The place of each gang in the order.
     pub(super) ranks: Vec<usize>,
-    /// What is free on each node after the plan, resource by resource; below 0 if overcommitted.
-    free: Vec<i64>,
-    /// What is left in zones that the plan uses; others are as the cluster says.
-    zones: FxHashMap<(NodeId, u16), Vec<Option<i64>>>,
+    /// What the plan leaves free, holds not counted.
+    room: Room<'a>,
+    /// For each gang the holds that no pod uses up.
+    pub(super) held: Vec<Vec<&'a Hold>>,
     index: OnceCell<Index>,
+}
+
+/// What is free on nodes and in zones.
+#[derive(Clone)]
+pub(super) struct Room<'a> {
+    cluster: &'a Cluster,
+    /// On each node, resource by resource; below 0 if overcommitted.
+    free: Vec<i64>,
+    /// In zones that something was taken of; others are as the cluster says.
+    zones: FxHashMap<(NodeId, u16), Vec<Option<i64>>>,
 }
 
 impl<'a> Ground<'a> {
     pub(super) fn new(cluster: &'a Cluster, gangs: &'a [Gang], plan: &'a Plan) -> Self {
         let bases = bases(gangs);
         let ranks = ranks(gangs, &bases);
-        let mut free = before(cluster, gangs);
-        let mut zones: FxHashMap<(NodeId, u16), Vec<Option<i64>>> = FxHashMap::default();
+        let mut room = Room { cluster, free: before(cluster, gangs), zones: FxHashMap::default() };
         for (gang, decision) in gangs.iter().zip(&plan.decisions) {
             for (pod, place) in &decision.placed {
-                let Some(pod) = gang.pods.get(*pod) else { continue };
-                charge(&mut free, place.node, &pod.request, cluster.resources.len());
-                let Some(zone) = place.zone else { continue };
-                let Some(known) = cluster.nodes.get(place.node as usize).and_then(|n| n.zones.get(usize::from(zone)))
-                else {
-                    continue;
-                };
-                let left = zones.entry((place.node, zone)).or_insert_with(|| known.available.clone());
-                for (left, ask) in left.iter_mut().zip(pod.request.iter()) {
-                    *left = left.map(|left| left.saturating_sub(*ask));
+                if let Some(pod) = gang.pods.get(*pod) {
+                    room.take(*place, &pod.request);
                 }
             }
         }
-        Self { cluster, gangs, plan, bases, ranks, free, zones, index: OnceCell::new() }
+        let placed = |number: usize| plan.decisions.get(number).map_or(&[][..], |decision| &decision.placed);
+        let held = gangs.iter().enumerate().map(|(number, gang)| super::held::unused(gang, placed(number))).collect();
+        Self { cluster, gangs, plan, bases, ranks, room, held, index: OnceCell::new() }
+    }
+
+    /// What the plan leaves to a gang: less the holds of others whose priority is not lower.
+    pub(super) fn room_for(&self, gang: usize) -> Cow<'_, Room<'a>> {
+        let mut room = Cow::Borrowed(&self.room);
+        for (owner, held) in self.held.iter().enumerate() {
+            if owner != gang && self.gangs[owner].priority >= self.gangs[gang].priority {
+                held.iter().for_each(|hold| room.to_mut().take(hold.place, &hold.request));
+            }
+        }
+        room
     }
 
     /// The domains; worked out when first asked for, since plans without proofs do well without.
     pub(super) fn index(&self) -> &Index {
         self.index.get_or_init(|| Index::new(self.cluster))
+    }
+
+    /// Nodes that gangs ahead of this one reserve, but for those on which it has holds.
+    pub(super) fn closed_to(&self, gang: usize) -> FixedBitSet {
+        let mut closed = FixedBitSet::with_capacity(self.cluster.nodes.len());
+        for (other, decision) in self.plan.decisions.iter().enumerate().take(self.gangs.len()) {
+            if self.ranks[other] < self.ranks[gang] {
+                let nodes = decision.reserved.iter().map(|node| *node as usize);
+                closed.extend(nodes.filter(|node| *node < self.cluster.nodes.len()));
+            }
+        }
+        for hold in self.gangs[gang].holds.iter().filter(|hold| (hold.place.node as usize) < self.cluster.nodes.len()) {
+            closed.set(hold.place.node as usize, false);
+        }
+        closed
+    }
+
+    /// Where a gang is, by leaf: pods that have a place, before the plan or by it, and all its holds.
+    pub(super) fn standing(&self, gang: usize) -> impl Iterator<Item = (GroupId, Place)> {
+        let pods = &self.gangs[gang].pods;
+        let placed = self.plan.decisions.get(gang).map_or(&[][..], |decision| &decision.placed);
+        let bound = pods.iter().filter_map(|pod| Some((pod.group, pod.bound?)));
+        let bound = bound.chain(self.gangs[gang].holds.iter().map(|hold| (hold.group, hold.place)));
+        let placed = placed.iter().filter_map(|(pod, place)| Some((pods.get(*pod)?.group, *place)));
+        bound.chain(placed.filter(|(_, place)| (place.node as usize) < self.cluster.nodes.len()))
+    }
+
+    pub(super) fn gang_name(&self, gang: usize) -> String {
+        let id = &self.gangs[gang].id;
+        format!("gang {}/{}", id.namespace, id.name)
+    }
+
+    /// How pods of a leaf stand on nodes: decided by it and the groups above it.
+    pub(super) fn mode(&self, gang: &Gang, leaf: GroupId) -> Mode {
+        let constraints = gang.ancestry(leaf).filter_map(|group| gang.groups[group].constraint);
+        let modes = constraints.map(|constraint| {
+            let is_zone = |level: Option<usize>| {
+                level.is_some_and(|level| super::domains::is_zone(self.cluster, constraint.topology, level))
+            };
+            match (is_zone(constraint.required), is_zone(constraint.preferred)) {
+                (true, _) => Mode::Zone,
+                (false, true) => Mode::ZoneIfAny,
+                (false, false) => Mode::Node,
+            }
+        });
+        modes.max().unwrap_or(Mode::Node)
+    }
+}
+
+impl Room<'_> {
+    /// Takes a request off a place.
+    fn take(&mut self, place: Place, request: &[i64]) {
+        charge(&mut self.free, place.node, request, self.cluster.resources.len());
+        let node = self.cluster.nodes.get(place.node as usize);
+        let Some((zone, known)) = place.zone.and_then(|zone| Some((zone, node?.zones.get(usize::from(zone))?))) else {
+            return;
+        };
+        let left = self.zones.entry((place.node, zone)).or_insert_with(|| known.available.clone());
+        for (left, ask) in left.iter_mut().zip(request) {
+            *left = left.map(|left| left.saturating_sub(*ask));
+        }
     }
 
     /// What is free on a node.
@@ -87,48 +163,6 @@ impl<'a> Ground<'a> {
         });
         let room = free.zip(request).filter(|(_, ask)| **ask > 0);
         room.map(|(free, ask)| u64::try_from(free / ask).unwrap_or(0)).min().unwrap_or(u64::MAX)
-    }
-
-    /// Nodes that gangs ahead of this one reserve.
-    pub(super) fn closed_to(&self, gang: usize) -> FixedBitSet {
-        let mut closed = FixedBitSet::with_capacity(self.cluster.nodes.len());
-        for (other, decision) in self.plan.decisions.iter().enumerate().take(self.gangs.len()) {
-            if self.ranks[other] < self.ranks[gang] {
-                let nodes = decision.reserved.iter().map(|node| *node as usize);
-                closed.extend(nodes.filter(|node| *node < self.cluster.nodes.len()));
-            }
-        }
-        closed
-    }
-
-    /// Pods of a gang that have a place, before the plan or by it, with their leaf.
-    pub(super) fn standing(&self, gang: usize) -> impl Iterator<Item = (GroupId, Place)> {
-        let pods = &self.gangs[gang].pods;
-        let placed = self.plan.decisions.get(gang).map_or(&[][..], |decision| &decision.placed);
-        let bound = pods.iter().filter_map(|pod| Some((pod.group, pod.bound?)));
-        let placed = placed.iter().filter_map(|(pod, place)| Some((pods.get(*pod)?.group, *place)));
-        bound.chain(placed.filter(|(_, place)| (place.node as usize) < self.cluster.nodes.len()))
-    }
-
-    pub(super) fn gang_name(&self, gang: usize) -> String {
-        let id = &self.gangs[gang].id;
-        format!("gang {}/{}", id.namespace, id.name)
-    }
-
-    /// How pods of a leaf stand on nodes: decided by it and the groups above it.
-    pub(super) fn mode(&self, gang: &Gang, leaf: GroupId) -> Mode {
-        let constraints = gang.ancestry(leaf).filter_map(|group| gang.groups[group].constraint);
-        let modes = constraints.map(|constraint| {
-            let is_zone = |level: Option<usize>| {
-                level.is_some_and(|level| super::domains::is_zone(self.cluster, constraint.topology, level))
-            };
-            match (is_zone(constraint.required), is_zone(constraint.preferred)) {
-                (true, _) => Mode::Zone,
-                (false, true) => Mode::ZoneIfAny,
-                (false, false) => Mode::Node,
-            }
-        });
-        modes.max().unwrap_or(Mode::Node)
     }
 }
 

@@ -38,7 +38,7 @@ impl Patterns {
         for (k, column) in columns.iter().enumerate() {
             if case.open(column.eligibility, node) && case.covers(&column.scope, node) {
                 case.each_place_on(&column.scope, column.mode, node, |place| {
-                    if case.ground.takes(place, &column.request) > 0 {
+                    if case.room.takes(place, &column.request) > 0 {
                         slots.push((k, place.zone));
                     }
                 });
@@ -46,11 +46,11 @@ impl Patterns {
         }
         let zones = if slots.iter().any(|(_, zone)| zone.is_some()) {
             let count = case.ground.cluster.nodes[node as usize].zones.len();
-            (0..).take(count).map(|zone| case.ground.zone(node, zone).to_vec()).collect()
+            (0..).take(count).map(|zone| case.room.zone(node, zone).to_vec()).collect()
         } else {
             Vec::new()
         };
-        let free = if slots.is_empty() { Vec::new() } else { case.ground.free(node).to_vec() };
+        let free = if slots.is_empty() { Vec::new() } else { case.room.free(node).to_vec() };
         let offer = Offer { free, zones, slots };
         if let Some(ways) = self.known.get(&offer) {
             return Ok(Rc::clone(ways));
@@ -64,8 +64,8 @@ impl Patterns {
     }
 }
 
-struct Filling<'a> {
-    case: &'a Case<'a>,
+struct Filling<'a, 'g> {
+    case: &'a Case<'g>,
     node: NodeId,
     columns: &'a [Column],
     offer: &'a Offer,
@@ -74,11 +74,11 @@ struct Filling<'a> {
     ways: Rows,
 }
 
-impl Filling<'_> {
+impl Filling<'_, '_> {
     /// How many more pods fit at a slot beside what stands at the slots before it.
     fn room(&self, slot: usize) -> u64 {
         let (column, zone) = self.offer.slots[slot];
-        let mut room = self.case.ground.takes(Place { node: self.node, zone }, &self.columns[column].request);
+        let mut room = self.case.room.takes(Place { node: self.node, zone }, &self.columns[column].request);
         let asks = self.columns[column].request.iter().enumerate().filter(|(_, ask)| **ask > 0);
         for (resource, ask) in asks {
             let (mut here, mut there) = (0_i64, 0_i64);

@@ -10,7 +10,8 @@ use rustc_hash::FxHashSet;
 pub struct Score {
     /// Pods that stand somewhere, bound or placed; more is better.
     pub members: usize,
-    /// For each depth of the tree, the root's first, how many domains its groups use at their preferred levels; then the
+    /// For each depth of the tree, the root's first, how many domains its groups use at their preferred levels, those of
+    /// their holds among them; then the
     /// same for one level wider, and so on. Less is better, the first difference decides. All placements of one gang
     /// have equally many entries.
     pub spans: Vec<u64>,
@@ -20,13 +21,15 @@ pub struct Score {
 pub fn score(cluster: &Cluster, gang: &Gang, placed: &[(usize, Place)]) -> Score {
     let bound = gang.pods.iter().filter_map(|pod| Some((pod.group, pod.bound?)));
     let placed = placed.iter().filter_map(|(pod, place)| Some((gang.pods.get(*pod)?.group, *place)));
-    let standing: Vec<_> = bound.chain(placed).collect();
+    let mut standing: Vec<_> = bound.chain(placed).collect();
+    let members = standing.len();
+    standing.extend(gang.holds.iter().map(|hold| (hold.group, hold.place)));
 
     let depth = |group| gang.ancestry(group).count() - 1;
     let deepest = (0..gang.groups.len()).map(depth).max().unwrap_or(0);
     let preferred = |group: usize| gang.groups[group].constraint.and_then(|c| Some((c.topology, c.preferred?)));
     let Some(widest) = (0..gang.groups.len()).filter_map(preferred).map(|(_, level)| level).max() else {
-        return Score { members: standing.len(), spans: Vec::new() };
+        return Score { members, spans: Vec::new() };
     };
     let mut spans = vec![0; (deepest + 1) * (widest + 1)];
     for group in 0..gang.groups.len() {
@@ -39,5 +42,5 @@ pub fn score(cluster: &Cluster, gang: &Gang, placed: &[(usize, Place)]) -> Score
             spans[wider * (deepest + 1) + depth(group)] += used.len() as u64;
         }
     }
-    Score { members: standing.len(), spans }
+    Score { members, spans }
 }

@@ -72,7 +72,13 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// The part as a cluster of its own, and the gang with its bound pods on it. None if bound pods are elsewhere.
+    /// The index of a node in this part.
+    fn find(&self, node: NodeId) -> Option<NodeId> {
+        let at = self.nodes.iter().position(|(_, origin)| origin.node == node && !origin.is_new);
+        at.map(crate::domains::index)
+    }
+
+    /// The part as a cluster of its own, and the gang with its bound pods and holds on it. None if these are elsewhere.
     pub fn problem(&self, gang: &Gang) -> Option<(Snapshot, Gang)> {
         let cluster = &self.snapshot.cluster;
         let eligibility = cluster.eligibility.iter().map(|known| {
@@ -94,9 +100,11 @@ impl<'a> Part<'a> {
         let mut gang = gang.clone();
         for pod in &mut gang.pods {
             if let Some(place) = &mut pod.bound {
-                let at = self.nodes.iter().position(|(_, origin)| origin.node == place.node && !origin.is_new)?;
-                place.node = crate::domains::index(at);
+                place.node = self.find(place.node)?;
             }
+        }
+        for hold in &mut gang.holds {
+            hold.place.node = self.find(hold.place.node)?;
         }
         Some((Snapshot::new(Arc::new(part)), gang))
     }

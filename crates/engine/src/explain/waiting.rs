@@ -5,11 +5,14 @@ use crate::cluster::{NodeId, Place};
 use crate::decide::{Decided, decide, fits};
 use crate::gang::{Gang, GangName, GroupId, Members};
 use crate::greedy::Want;
+use crate::holds::Holds;
 use crate::job::Job;
-use crate::plan::{Options, Outcome, Plan, anchor};
+use crate::plan::{Options, Outcome, Plan};
+use crate::planner::anchor;
 use crate::proof::{Claim, DomainId, Proof};
 use crate::snapshot::Snapshot;
 use crate::state::State;
+use crate::without::reserved_ahead;
 use rustc_hash::FxHashMap;
 
 /// What all explanations of a plan share.
@@ -21,6 +24,7 @@ pub(super) struct Explainer<'a> {
     by_name: FxHashMap<&'a GangName, usize>,
     /// For each node who has pods there, and how many: gangs by index, then occupants behind them.
     holders: FxHashMap<NodeId, Vec<(usize, u64)>>,
+    holds: Holds<'a>,
     /// The cluster without the pods of gangs, made when first asked for.
     empty: Option<Snapshot>,
 }
@@ -57,7 +61,16 @@ impl<'a> Explainer<'a> {
             hold(occupant.node, gangs.len() + number);
         }
         let by_name = gangs.iter().enumerate().map(|(i, gang)| (&gang.id, i)).collect();
-        Self { snapshot, gangs, plan, options, by_name, holders, empty: None }
+        let mut holds = Holds::new(gangs);
+        for (number, gang) in gangs.iter().enumerate() {
+            holds.place(snapshot, gang, number, &plan.decisions[number].placed);
+        }
+        Self { snapshot, gangs, plan, options, by_name, holders, holds, empty: None }
+    }
+
+    /// Leaves the snapshot as it was.
+    pub fn finish(mut self) {
+        self.holds.hide(self.snapshot);
     }
 
     /// Explains a gang that waits.
@@ -70,23 +83,13 @@ impl<'a> Explainer<'a> {
             return Explanation { text, binding, ..Explanation::default() };
         }
         self.snapshot.forget();
-        let closed = self.close(index);
+        self.holds.show(self.snapshot, self.gangs, index);
+        let closed = reserved_ahead(self.gangs, self.plan, index, &[]);
+        self.snapshot.set_closed(&closed, true);
         let anchor = self.anchor(gang);
         let explanation = self.explain(index, gang, anchor, proof);
         self.snapshot.set_closed(&closed, false);
         explanation
-    }
-
-    /// Closes what gangs in front reserve.
-    fn close(&mut self, index: usize) -> Vec<NodeId> {
-        if self.plan.decisions.iter().all(|decision| decision.reserved.is_empty()) {
-            return Vec::new();
-        }
-        let order = crate::plan::order(self.gangs);
-        let ahead = order.iter().take_while(|other| **other != index);
-        let nodes: Vec<NodeId> = ahead.flat_map(|other| self.plan.decisions[*other].reserved.iter().copied()).collect();
-        self.snapshot.set_closed(&nodes, true);
-        nodes
     }
 
     fn anchor(&self, gang: &Gang) -> Option<DomainId> {
@@ -282,32 +285,26 @@ impl<'a> Explainer<'a> {
         short
     }
 
+    /// Who takes up room in a domain, or anywhere: others' pods, and the holds that the gang sees.
     fn holders_in(&self, index: usize, topology: usize, domain: Option<u32>) -> Vec<Holder> {
-        if self.holders.is_empty() {
-            return Vec::new();
-        }
-        let mut found: Vec<(usize, u64)> = Vec::new();
-        let mut add = |who: usize, pods: u64| match found.iter_mut().find(|(known, _)| *known == who) {
-            Some((_, sum)) => *sum += pods,
-            None => found.push((who, pods)),
+        let mut found: FxHashMap<usize, (u64, u64)> = FxHashMap::default();
+        let mut add = |here: &[(usize, u64)]| {
+            let others = here.iter().filter(|(who, _)| *who != index);
+            others.for_each(|(who, pods)| found.entry(*who).or_default().0 += pods);
         };
-        match domain {
-            Some(domain) => {
-                let nodes = self.snapshot.domains[topology].nodes(domain).iter();
-                let here = nodes.filter_map(|node| self.holders.get(node)).flatten();
-                here.filter(|(who, _)| *who != index).for_each(|(who, pods)| add(*who, *pods));
-            }
-            None => {
-                let mut nodes: Vec<&NodeId> = self.holders.keys().collect();
-                nodes.sort_unstable();
-                let here = nodes.into_iter().filter_map(|node| self.holders.get(node)).flatten();
-                let mut sums: FxHashMap<usize, u64> = FxHashMap::default();
-                here.filter(|(who, _)| *who != index).for_each(|(who, pods)| *sums.entry(*who).or_default() += pods);
-                found = sums.into_iter().collect();
-            }
+        let nodes = domain.map(|domain| self.snapshot.domains[topology].nodes(domain));
+        match nodes {
+            _ if self.holders.is_empty() => {}
+            Some(nodes) => nodes.iter().filter_map(|node| self.holders.get(node)).for_each(|here| add(here)),
+            None => self.holders.values().for_each(|here| add(here)),
         }
-        found.sort_by_key(|(who, pods)| (std::cmp::Reverse(*pods), *who));
-        found.into_iter().take(MOST_DOMAINS).map(|(who, pods)| Holder { name: self.name(who), pods }).collect()
+        let is_here = |place: Place| nodes.is_none_or(|nodes| nodes.binary_search(&place.node).is_ok());
+        let held = self.holds.seen(self.gangs, index).filter(|(_, hold)| is_here(hold.place));
+        held.for_each(|(who, _)| found.entry(who).or_default().1 += 1);
+        let mut found: Vec<(usize, (u64, u64))> = found.into_iter().collect();
+        found.sort_unstable_by_key(|(who, (pods, held))| (std::cmp::Reverse(pods + held), *who));
+        let told = found.into_iter().take(MOST_DOMAINS);
+        told.map(|(who, (pods, held))| Holder { name: self.name(who), pods, held }).collect()
     }
 
     /// A gang's name, or that of a pod of no gang.

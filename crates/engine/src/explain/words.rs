@@ -1,7 +1,7 @@
 //! The paragraph that a tired person reads.
 
 use super::waiting::Binding;
-use super::{Change, EmptyCluster, Explanation};
+use super::{Change, EmptyCluster, Explanation, Holder};
 use crate::cluster::{Cluster, Place};
 use crate::domains::NONE;
 use crate::gang::{Gang, GroupId, Unready};
@@ -39,6 +39,10 @@ fn nodes(count: u64) -> String {
     if count == 1 { "1 node".to_owned() } else { format!("{count} nodes") }
 }
 
+fn places(count: u64) -> String {
+    if count == 1 { "1 place".to_owned() } else { format!("{count} places") }
+}
+
 fn group(gang: &Gang, group: GroupId) -> String {
     if group == 0 { "the gang".to_owned() } else { format!("group {}", gang.groups[group].name) }
 }
@@ -68,6 +72,10 @@ pub(super) fn plain(gang: &Gang, proof: &Proof) -> Option<String> {
         Claim::TooFewPods { leaf, have, need } => format!(
             "Waits: {} has {have} of the {need} pods that must start together; the others are not there yet.",
             group(gang, *leaf)
+        ),
+        Claim::BoundApart { group: at } if !gang.holds.is_empty() => format!(
+            "Waits: pods of {} run, or places are held for them, in different domains of the level that it requires, so that no pod can be added without breaking it further.",
+            group(gang, *at)
         ),
         Claim::BoundApart { group: at } => format!(
             "Waits: pods of {} run in different domains of the level that it requires, so that no pod can be added without breaking it further.",
@@ -164,12 +172,15 @@ pub(super) fn waiting(
         Some((topology, required)) => {
             let name = level(cluster, topology, required);
             let who = group(gang, binding.group);
+            let is_under = |leaf: GroupId| gang.ancestry(leaf).any(|above| above == binding.group);
+            let is_somewhere = gang.standing().any(|(leaf, _)| is_under(leaf));
             text += &format!("Waits: {} of {who} must share one {name}", pods(binding.needs));
             text += &match candidates {
                 0 => format!(", and no node is in any {name}."),
                 _ if fits >= binding.needs => {
                     format!("; each {name} with room for them is needed by other groups of the gang as well.")
                 }
+                1 if is_somewhere => format!(", and the {name} that it is in has room for {fits}."),
                 1 => format!(", and the only {name} there is has room for {fits}."),
                 _ => format!(", and no {name} of {candidates} has room for more than {fits}."),
             };
@@ -192,12 +203,7 @@ pub(super) fn waiting(
             .collect();
         if !short.is_empty() {
             text += &format!(" Closest is {place}, short of {}", short.join(" and "));
-            let holders: Vec<String> = best
-                .holders
-                .iter()
-                .take(3)
-                .map(|holder| format!("{}/{}", holder.name.namespace, holder.name.name))
-                .collect();
+            let holders: Vec<String> = best.holders.iter().take(3).map(holder).collect();
             if !holders.is_empty() {
                 let more = best.holders.len().saturating_sub(3);
                 let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -224,6 +230,16 @@ pub(super) fn waiting(
         text += &format!(" It would fit with any one of these: {}.", helps.join("; "));
     }
     text
+}
+
+/// Who takes up room: by pods that run, or by places that are held for pods that come back.
+fn holder(holder: &Holder) -> String {
+    let name = format!("{}/{}", holder.name.namespace, holder.name.name);
+    match (holder.pods, holder.held) {
+        (_, 0) => name,
+        (0, _) => format!("{name} for its returning pods"),
+        (_, held) => format!("{name} with {} held for its returning pods", places(held)),
+    }
 }
 
 /// A change in words.

@@ -13,7 +13,7 @@ use trellis_api::names::GANG_GATE;
 pub(super) enum State<'a> {
     /// Without a node, and free to get one.
     Waiting,
-    /// Held by a scheduling gate that is not ours.
+    /// Held by a scheduling gate, in files by one that is not ours.
     Gated,
     /// On a node.
     Bound(&'a str),
@@ -69,13 +69,13 @@ pub(super) struct Pods<'a> {
 }
 
 impl<'a> Pods<'a> {
-    pub fn read(pods: &[&'a Pod], amounts: &mut Amounts, faults: &mut Faults) -> Self {
+    pub fn read(pods: &[&'a Pod], is_live: bool, amounts: &mut Amounts, faults: &mut Faults) -> Self {
         // As they lie in memory first, and sorted only then: there are many, and they are large.
         let mut in_namespace: BTreeMap<&str, Vec<Facts<'a>>> = BTreeMap::new();
         for (i, pod) in pods.iter().enumerate() {
             let mut faults = faults.of("Pod", i, &pod.metadata);
             if faults.name().is_some() {
-                let facts = facts(pod, i, amounts, &mut faults);
+                let facts = facts(pod, i, is_live, amounts, &mut faults);
                 in_namespace.entry(facts.namespace).or_default().push(facts);
             }
         }
@@ -100,8 +100,8 @@ impl<'a> Pods<'a> {
     }
 }
 
-fn facts<'a>(pod: &'a Pod, i: usize, amounts: &mut Amounts, faults: &mut Of<'_>) -> Facts<'a> {
-    let state = state(pod);
+fn facts<'a>(pod: &'a Pod, i: usize, is_live: bool, amounts: &mut Amounts, faults: &mut Of<'_>) -> Facts<'a> {
+    let state = state(pod, is_live);
     let request = match state {
         State::Waiting | State::Bound(_) | State::Leaving(_) => {
             amounts.charge(pod).map_err(|errors| faults.extend(errors)).unwrap_or_default()
@@ -112,7 +112,8 @@ fn facts<'a>(pod: &'a Pod, i: usize, amounts: &mut Amounts, faults: &mut Of<'_>)
     Facts { namespace: namespace(&pod.metadata), name, pod, index: number(i), state, request }
 }
 
-fn state(pod: &Pod) -> State<'_> {
+/// Of files our own gate says nothing: it will be lifted.
+fn state(pod: &Pod, is_live: bool) -> State<'_> {
     let spec = pod.spec.as_ref();
     let node = spec.and_then(|spec| spec.node_name.as_deref()).filter(|node| !node.is_empty());
     let is_leaving = pod.metadata.deletion_timestamp.is_some();
@@ -123,7 +124,7 @@ fn state(pod: &Pod) -> State<'_> {
         (_, Some(node)) if is_leaving => State::Leaving(node),
         (_, Some(node)) => State::Bound(node),
         (_, None) if is_leaving => State::Gone,
-        (_, None) if gates.into_iter().flatten().any(|gate| gate.name != GANG_GATE) => State::Gated,
+        (_, None) if gates.into_iter().flatten().any(|gate| is_live || gate.name != GANG_GATE) => State::Gated,
         (_, None) => State::Waiting,
     }
 }

@@ -7,7 +7,7 @@ use super::membership::{Belongs, Membership};
 use super::pods::{Pods, State};
 use super::priorities::Priorities;
 use std::collections::BTreeSet;
-use trellis_api::names::{DEFAULT_LEAF, profile};
+use trellis_api::names::DEFAULT_LEAF;
 use trellis_engine::{GangName, Members};
 
 /// Pods that wait and are not planned.
@@ -21,9 +21,11 @@ pub(super) struct Notes {
     pub others: Tally,
 }
 
-/// A gang for each pod that waits for this scheduler alone.
+/// A gang for each pod that waits for this scheduler alone; in a running cluster also for those that it has served.
 pub(super) fn read<'a>(
     pods: &Pods<'a>,
+    served: &[&str],
+    is_live: bool,
     gangs: &[Draft<'_>],
     members: &mut Membership,
     priorities: &mut Priorities,
@@ -33,12 +35,15 @@ pub(super) fn read<'a>(
     let mut drafts = Vec::new();
     for (i, pod) in pods.list.iter().enumerate() {
         let spec = pod.spec();
-        let is_ours = spec.and_then(|spec| spec.scheduler_name.as_deref()) == Some(profile::TRELLIS);
+        let scheduler = spec.and_then(|spec| spec.scheduler_name.as_deref());
+        let is_ours = scheduler.is_some_and(|name| served.contains(&name));
         match (members.of(i), pod.state) {
             (Belongs::Unknown, State::Waiting) => notes.unknown.count(|| pod.title()),
             (Belongs::Nowhere, State::Gated) if is_ours => notes.gated.count(|| pod.title()),
             (Belongs::Nowhere, State::Waiting) if !is_ours => notes.others.count(|| pod.title()),
-            (Belongs::Nowhere, State::Waiting) => {
+            // One that runs is a gang of one too: it may have to make room for others.
+            (Belongs::Nowhere, State::Bound(_)) if !(is_live && is_ours) => {}
+            (Belongs::Nowhere, State::Waiting | State::Bound(_)) => {
                 let class = spec.and_then(|spec| spec.priority_class_name.as_deref());
                 let own = spec.and_then(|spec| spec.priority);
                 let priority = own.unwrap_or_else(|| priorities.of(class, 0));

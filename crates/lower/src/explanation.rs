@@ -1,10 +1,11 @@
 //! An explanation with names instead of numbers.
 
-use super::names::{self, Names};
+use crate::named::{self as names, Names};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use trellis_engine::{Change, DomainReport, EmptyCluster, Explanation, Gang, Relaxation};
 
+/// An explanation, as it is printed and stored.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExplanationView<'a> {
@@ -71,6 +72,14 @@ struct RelaxationView<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     nodes: Vec<&'a str>,
     text: &'a str,
+}
+
+impl ExplanationView<'_> {
+    /// Only the first `most` domains, those that come closest.
+    pub fn shortened(mut self, most: usize) -> Self {
+        self.domains.truncate(most);
+        self
+    }
 }
 
 /// The explanation of a gang, in names.

@@ -2,24 +2,28 @@
 
 use std::sync::{Arc, OnceLock};
 
-use trellis_operator::{METRICS_CONTENT_TYPE, Metrics};
-
 use crate::serve::{Reply, text};
 
-/// What is known of the operator. All clones are the same; before it has started, it lives and is not ready.
+/// What is known of what runs here. All clones are the same; before it has started, it lives and is not ready.
 #[derive(Clone, Default)]
 pub struct Probes(Arc<OnceLock<Started>>);
 
 struct Started {
-    metrics: Metrics,
-    is_ready: Box<dyn Fn() -> bool + Send + Sync>,
+    metrics: Box<dyn Fn() -> String + Send + Sync>,
+    content_type: &'static str,
+    readiness: Box<dyn Fn() -> Result<(), String> + Send + Sync>,
 }
 
 impl Probes {
-    /// The operator has started.
-    pub fn started(&self, metrics: Metrics, is_ready: impl Fn() -> bool + Send + Sync + 'static) {
+    /// It has started: how its metrics are shown, in which form, and whether it is ready; if not, why.
+    pub fn started(
+        &self,
+        metrics: impl Fn() -> String + Send + Sync + 'static,
+        content_type: &'static str,
+        readiness: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+    ) {
         // It starts once.
-        let _ = self.0.set(Started { metrics, is_ready: Box::new(is_ready) });
+        let _ = self.0.set(Started { metrics: Box::new(metrics), content_type, readiness: Box::new(readiness) });
     }
 
     /// Answers a GET.
@@ -28,10 +32,12 @@ impl Probes {
         match (path, started) {
             // Standing by is not being stuck: whoever waits for a lease, or for the API, is not helped by a restart.
             ("/livez" | "/healthz", _) => text(200, "ok"),
-            ("/readyz", Some(started)) if (started.is_ready)() => text(200, "ok"),
-            ("/readyz", Some(_)) => text(503, "not ready"),
+            ("/readyz", Some(started)) => match (started.readiness)() {
+                Ok(()) => text(200, "ok"),
+                Err(reason) => text(503, &reason),
+            },
             ("/readyz" | "/metrics", None) => text(503, "starting"),
-            ("/metrics", Some(started)) => (200, METRICS_CONTENT_TYPE, started.metrics.render().into_bytes()),
+            ("/metrics", Some(started)) => (200, started.content_type, (started.metrics)().into_bytes()),
             _ => text(404, "there are /livez, /readyz and /metrics"),
         }
     }
@@ -49,8 +55,13 @@ mod tests {
         assert_eq!(codes(), [200, 200, 503, 503, 404]);
         let ready = Arc::new(AtomicBool::new(false));
         let is_ready = ready.clone();
-        probes.started(Metrics::new(), move || is_ready.load(Ordering::Relaxed));
+        probes.started(
+            || "# EOF\n".to_owned(),
+            "text/plain",
+            move || if is_ready.load(Ordering::Relaxed) { Ok(()) } else { Err("Pod: not listed yet".to_owned()) },
+        );
         assert_eq!(codes(), [200, 200, 503, 200, 404]);
+        assert_eq!(probes.answer("/readyz").2, b"Pod: not listed yet");
         ready.store(true, Ordering::Relaxed);
         assert_eq!(codes(), [200, 200, 200, 200, 404]);
         assert!(probes.answer("/metrics").2.ends_with(b"# EOF\n"));

@@ -16,8 +16,8 @@ use trellis_cluster::clock::Clock;
 use trellis_cluster::entropy::Entropy;
 use trellis_cluster::faults::{Fault, Faults, Seen};
 use trellis_cluster::user::User;
-use trellis_operator::Now;
-use trellis_operator::lease::{Config, Leadership, acquire};
+use trellis_controller::Now;
+use trellis_controller::lease::{Config, Leadership, acquire};
 
 const DURATION: Duration = Duration::from_secs(15);
 const DEADLINE: Duration = Duration::from_secs(10);

@@ -1,4 +1,4 @@
-//! Who leads among several operators, by a Lease of coordination.k8s.io.
+//! Who leads among several processes that do the same, by a Lease of coordination.k8s.io.
 //!
 //! A holder's time is judged by our own clock alone: it has run out when we have seen the same record for as long as the record says it
 //! lasts. A holder stops leading earlier than that, counted from before it sent its last renewal that went through, so two never lead at

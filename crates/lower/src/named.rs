@@ -1,18 +1,21 @@
 //! Indices of the engine in words: domains by their paths, groups, levels and amounts by their names.
 
+use crate::problem::quantity;
 use std::cell::OnceCell;
 use std::fmt::Write as _;
 use trellis_engine::{Cluster, Constraint, DomainId, Gang, GangName, Group, GroupId, Place};
-use trellis_lower::problem::quantity;
 
 /// What things of a cluster are called.
+#[derive(Debug)]
 pub struct Names<'a> {
+    /// The cluster.
     pub cluster: &'a Cluster,
     /// The domains of each topology, by number; put together when first asked for.
     domains: Vec<OnceCell<Vec<String>>>,
 }
 
 impl<'a> Names<'a> {
+    /// Names of this cluster.
     pub fn new(cluster: &'a Cluster) -> Self {
         Self { cluster, domains: cluster.topologies.iter().map(|_| OnceCell::new()).collect() }
     }
@@ -40,15 +43,18 @@ impl<'a> Names<'a> {
         }
     }
 
+    /// A node.
     pub fn node(&self, node: u32) -> &'a str {
         &self.cluster.nodes[index(node)].name
     }
 
+    /// The zone of a place, if it has one.
     pub fn zone(&self, place: Place) -> Option<&'a str> {
         let zones = &self.cluster.nodes[index(place.node)].zones;
         Some(zones.get(usize::from(place.zone?))?.name.as_str())
     }
 
+    /// A resource.
     pub fn resource(&self, resource: usize) -> &'a str {
         &self.cluster.resources[resource]
     }
@@ -69,8 +75,11 @@ impl<'a> Names<'a> {
 /// What a level is called.
 #[derive(Clone, Copy, Debug)]
 pub struct LevelName<'a> {
+    /// The topology.
     pub topology: &'a str,
+    /// The level.
     pub level: &'a str,
+    /// Its node label key.
     pub key: &'a str,
 }
 

@@ -1,0 +1,291 @@
+//! What is to be done now, in the order of business: who may still be under way elsewhere, what was begun, who waits, who has to make
+//! room, what is held, what is said.
+
+use crate::ledger::{Entry, Ledger};
+use crate::picture::{Bar, Fate, Picture};
+use crate::plan::{Bind, GangPlan, Kind, Plan, Target, Version, site};
+use crate::preempt;
+use crate::say;
+use crate::seen::Seen;
+use crate::settings::Around;
+use std::collections::{BTreeMap, HashMap};
+use trellis_api::names::annotation;
+use trellis_engine::{Decision, Gang, GangName, Options, Outcome, Place, Snapshot, plan_on};
+
+/// What is to be done now. Pure, and level-driven: nothing is remembered from call to call but what stands in the objects.
+pub fn decide(seen: &Seen, around: &Around<'_>) -> Plan {
+    let mut picture = Picture::of(seen, around);
+    let mut plan = Plan::default();
+    picture.reserve(&mut plan);
+    let mut round = Round::new(&picture);
+    round.draft_all(&picture, &mut plan);
+    preempt::decide(&mut picture, &mut round, &mut plan);
+    say::decide(&picture, &mut round, &mut plan);
+    round.write(&picture, &mut plan);
+    picture.wake(&mut plan);
+    plan
+}
+
+/// One decision in the making.
+pub(crate) struct Round {
+    /// The cluster as the engine's plan leaves it.
+    pub snapshot: Snapshot,
+    /// The engine's decisions, one for each gang.
+    pub engine: trellis_engine::Plan,
+    pub options: Options,
+    /// Whether anything new may be given away: not before every waiting gang is ours.
+    pub may_give: bool,
+    /// What becomes of each gang.
+    pub drafts: Vec<Draft>,
+}
+
+/// What becomes of a gang.
+#[derive(Default)]
+pub(crate) struct Draft {
+    pub site: &'static str,
+    /// Its ledger as it should be.
+    pub after: Ledger,
+    pub binds: Vec<Bind>,
+    /// Other annotations.
+    pub annotations: BTreeMap<&'static str, Option<String>>,
+    /// Whether it gets places in this round.
+    pub is_placed: bool,
+}
+
+impl Round {
+    /// Has the engine plan all that waits.
+    fn new(picture: &Picture<'_>) -> Self {
+        let options = Options { budget: picture.around.settings.budget };
+        let mut snapshot = Snapshot::with_gangs(picture.cluster.clone(), &picture.gangs);
+        let relevant = relevant(&picture.gangs);
+        let some: Vec<Gang> = relevant.iter().map(|gang| picture.gangs[*gang].clone()).collect();
+        let planned = plan_on(&mut snapshot, &some, options);
+        let idle = Decision { outcome: Outcome::Placed, placed: Vec::new(), reserved: Vec::new(), steps: 0 };
+        let mut decisions = vec![idle; picture.gangs.len()];
+        for (gang, decision) in relevant.into_iter().zip(planned.decisions) {
+            decisions[gang] = decision;
+        }
+        let is_unfenced = |who: &crate::picture::Who<'_>| who.bar == Some(Bar::Unfenced);
+        Self {
+            snapshot,
+            engine: trellis_engine::Plan { decisions },
+            options,
+            may_give: !picture.whos.iter().any(is_unfenced),
+            drafts: Vec::with_capacity(picture.gangs.len()),
+        }
+    }
+
+    fn draft_all(&mut self, picture: &Picture<'_>, plan: &mut Plan) {
+        let by_name: HashMap<&GangName, usize> = picture.gangs.iter().zip(0..).map(|(it, at)| (&it.id, at)).collect();
+        for gang in 0..picture.gangs.len() {
+            let base = picture.gangs[gang].base.as_ref().and_then(|base| by_name.get(base)).copied();
+            let draft = self.draft(picture, gang, base, plan);
+            self.drafts.push(draft);
+        }
+        for key in &picture.touches {
+            let Some(pod) = picture.seen.pods.get(key) else { continue };
+            let target = Target::of(Kind::Pod, &pod.metadata);
+            if !picture.seen.under_way.contains_key(&target) {
+                plan.gangs.push(GangPlan {
+                    site: site::TOUCH,
+                    target,
+                    version: Version::of(&pod.metadata),
+                    annotations: fence(picture),
+                    binds: Vec::new(),
+                    assumed: String::new(),
+                });
+            }
+        }
+    }
+
+    /// What becomes of one gang by what was begun, and by the engine's decision.
+    fn draft(&self, picture: &Picture<'_>, gang: usize, base: Option<usize>, plan: &mut Plan) -> Draft {
+        let who = &picture.whos[gang];
+        let decision = &self.engine.decisions[gang];
+        if matches!(who.bar, Some(Bar::UnderWay)) {
+            return Draft { after: who.ledger.clone(), ..Draft::default() };
+        }
+        if who.bar == Some(Bar::Undone) {
+            let is_done = picture.go_on_undoing(gang, plan);
+            let after = if is_done { Ledger::default() } else { who.ledger.clone() };
+            return Draft { site: site::UNDO, after, ..Draft::default() };
+        }
+        if picture.has_to_be_undone(gang, &decision.outcome) && picture.without_owner(gang).is_none() {
+            let after = Ledger { is_undone: true, ..who.ledger.clone() };
+            return Draft { site: site::UNDO, after, ..Draft::default() };
+        }
+        let mut draft = Draft { site: site::KEEP, binds: picture.finish(gang), ..Draft::default() };
+        if !draft.binds.is_empty() {
+            draft.site = site::FINISH;
+        }
+        // What is scaled from a base follows what is seen of it, not what is meant to be.
+        let base_stands = base.is_none_or(|base| picture.stands(base));
+        let placed: &[(usize, Place)] = match (&who.bar, &decision.outcome) {
+            (None, Outcome::Placed) if self.may_give && base_stands => &decision.placed,
+            _ => &[],
+        };
+        draft.is_placed = !placed.is_empty();
+        draft.after = picture.after(gang, placed);
+        draft.after.score = self.score(picture, gang, placed);
+        if draft.is_placed {
+            draft.site = site::PLACE;
+            draft.binds.extend(placed.iter().filter_map(|(pod, place)| picture.bind(gang, *pod, *place)));
+        }
+        if who.bar == Some(Bar::Unfenced) {
+            draft.site = site::FENCE;
+            draft.annotations = fence(picture);
+        }
+        draft
+    }
+
+    /// How well a gang is placed; worked out when members get places, or nobody has done so yet.
+    fn score(&self, picture: &Picture<'_>, gang: usize, placed: &[(usize, Place)]) -> Option<u16> {
+        let (who, it) = (&picture.whos[gang], &picture.gangs[gang]);
+        if picture.is_lone(gang) || placed.is_empty() && who.ledger.score.is_some() {
+            return who.ledger.score;
+        }
+        let bound = it.pods.iter().enumerate().filter_map(|(pod, it)| Some((pod, it.bound?)));
+        let places: Vec<(usize, Place)> = bound.chain(placed.iter().copied()).collect();
+        (!places.is_empty()).then(|| crate::score::of(picture, gang, &places, self.options))
+    }
+
+    /// Puts what has become of the gangs into the plan.
+    fn write(&mut self, picture: &Picture<'_>, plan: &mut Plan) {
+        for (gang, draft) in self.drafts.iter_mut().enumerate() {
+            let who = &picture.whos[gang];
+            if matches!(who.bar, Some(Bar::UnderWay | Bar::Deleted)) {
+                continue;
+            }
+            let mut annotations = std::mem::take(&mut draft.annotations);
+            // A pod alone needs no ledger to be bound: the bind itself is good for one version only.
+            let is_kept = !picture.is_lone(gang) || draft.after.nominated.is_some() || who.is_written;
+            let lone = Ledger { nominated: draft.after.nominated.clone(), ..Ledger::default() };
+            let after = if picture.is_lone(gang) { &lone } else { &draft.after };
+            if is_kept && (who.is_scribble || !after.says_same(&who.ledger)) {
+                let text = Ledger { at: picture.around.now, by: picture.writer(gang), ..after.clone() }.write();
+                if text.is_some() || who.is_written {
+                    annotations.insert(annotation::PLACEMENT, text);
+                }
+            }
+            if annotations.is_empty() && draft.binds.is_empty() {
+                continue;
+            }
+            let assumed = Ledger { by: picture.writer(gang), ..draft.after.clone() };
+            plan.gangs.push(GangPlan {
+                site: draft.site,
+                target: who.target.clone(),
+                version: Version::of(who.object.meta()),
+                annotations,
+                binds: std::mem::take(&mut draft.binds),
+                assumed: assumed.write().unwrap_or_default(),
+            });
+        }
+    }
+}
+
+/// Gangs that the engine has to look at: those that wait or hold, and their bases. The others are charged, and that is all.
+fn relevant(gangs: &[Gang]) -> Vec<usize> {
+    let mut is_relevant = vec![false; gangs.len()];
+    for (at, gang) in gangs.iter().enumerate() {
+        if !gang.holds.is_empty() || gang.pods.iter().any(|pod| pod.bound.is_none()) {
+            is_relevant[at] = true;
+            let base = gang.base.as_ref().and_then(|base| gangs.binary_search_by(|other| other.id.cmp(base)).ok());
+            if let Some(base) = base {
+                is_relevant[base] = true;
+            }
+        }
+    }
+    (0..gangs.len()).filter(|at| is_relevant[*at]).collect()
+}
+
+fn fence(picture: &Picture<'_>) -> BTreeMap<&'static str, Option<String>> {
+    BTreeMap::from([(annotation::SCHEDULER, Some(picture.around.identity.to_owned()))])
+}
+
+impl Picture<'_> {
+    /// Whether the minimum of a gang is bound, as far as was seen.
+    pub fn stands(&self, gang: usize) -> bool {
+        let who = &self.whos[gang];
+        crate::picture::has_minimum(&self.gangs[gang], |pod| pod.bound.is_some() && !who.is_begun(&pod.name))
+    }
+
+    /// Whose binds may be under way once the ledger is written.
+    fn writer(&self, gang: usize) -> String {
+        let who = &self.whos[gang];
+        let is_theirs = |pod: &String| !self.is_settled(gang, pod);
+        if who.begun.iter().any(is_theirs) { who.ledger.by.clone() } else { self.around.identity.to_owned() }
+    }
+
+    /// The ledger of a gang once these members have got their places: those that stand, those that were begun, the new ones; and what
+    /// is held for others.
+    fn after(&self, gang: usize, placed: &[(usize, Place)]) -> Ledger {
+        let (who, it) = (&self.whos[gang], &self.gangs[gang]);
+        let mut members = Vec::with_capacity(it.pods.len());
+        let mut known: std::collections::HashSet<&str> = std::collections::HashSet::new();
+        for (entry, fate) in who.ledger.members.iter().zip(&who.fates) {
+            let spot = match fate {
+                Fate::Standing(spot) => spot,
+                Fate::Begun if !who.moving.contains(&entry.pod) => &entry.spot,
+                _ => continue,
+            };
+            known.insert(&entry.pod);
+            members.push(Entry { spot: spot.clone(), ..entry.clone() });
+        }
+        let is_new = |pod: &&trellis_engine::Pod| !known.contains(pod.name.as_str()) && !who.is_begun(&pod.name);
+        let bound = it.pods.iter().filter(is_new).filter_map(|pod| Some((pod, pod.bound?)));
+        let given = placed.iter().map(|(pod, place)| (&it.pods[*pod], *place));
+        members.extend(bound.chain(given).filter_map(|(pod, place)| self.entry(gang, pod, place)));
+        let mut held = self.held(gang);
+        for (pod, place) in placed {
+            use_up(&mut held, &it.groups[it.pods[*pod].group].name, &self.spot(*place).node);
+        }
+        let is_first = !who.has_standing() && !who.has_begun() && it.pods.iter().all(|pod| pod.bound.is_none());
+        let is_fresh = match placed.is_empty() {
+            true => who.ledger.is_fresh,
+            false => is_first && who.ledger.held.is_empty() || who.ledger.is_fresh && who.has_begun(),
+        };
+        Ledger {
+            by: who.ledger.by.clone(),
+            at: who.ledger.at,
+            members,
+            held,
+            nominated: who.ledger.nominated.clone().filter(|_| placed.is_empty()),
+            is_fresh,
+            is_undone: false,
+            preempted_by: None,
+            score: None,
+        }
+    }
+
+    fn entry(&self, gang: usize, pod: &trellis_engine::Pod, place: Place) -> Option<Entry> {
+        let object = self.pod(gang, &pod.name)?;
+        Some(Entry {
+            group: self.gangs[gang].groups[pod.group].name.clone(),
+            request: self.request(&pod.request),
+            spot: self.spot(place),
+            pod: pod.name.clone(),
+            uid: crate::picture::short_uid(&object.metadata).to_owned(),
+        })
+    }
+
+    fn bind(&self, gang: usize, pod: usize, place: Place) -> Option<Bind> {
+        let it = &self.gangs[gang].pods[pod];
+        let spot = self.spot(place);
+        Some(Bind {
+            namespace: self.gangs[gang].id.namespace.clone(),
+            pod: it.name.clone(),
+            version: Version::of(&self.pod(gang, &it.name)?.metadata),
+            node: spot.node,
+            zone: spot.zone,
+        })
+    }
+}
+
+/// A member that gets a place uses up one that was held for its group: on the same node if there is one.
+fn use_up(held: &mut Vec<crate::ledger::Held>, group: &str, node: &str) {
+    let same = |held: &crate::ledger::Held| held.was.group == group;
+    let there = held.iter().position(|held| same(held) && held.was.spot.node == node);
+    if let Some(at) = there.or_else(|| held.iter().position(same)) {
+        held.remove(at);
+    }
+}

@@ -1,0 +1,290 @@
+//! What was seen, beside the ledgers: the placement problem, and for each of its gangs who it is in the API and how far it is.
+//!
+//! Members whose place is written down and who are not bound yet are charged as if they were. Vanished members leave holds. Objects that
+//! are at fault are left out and told. The problem is built anew for every decision; nothing else in this crate reads objects to learn
+//! what is where, so this is where it could be kept up to date by difference.
+
+mod bars;
+mod fates;
+mod served;
+
+pub(crate) use bars::{Bar, has_minimum};
+pub(crate) use fates::Fate;
+
+use crate::ledger::{Ledger, Request, Spot, short};
+use crate::plan::{Kind, Target};
+use crate::seen::{Key, Seen};
+use crate::settings::Around;
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+use trellis_api::kinds::PodGang;
+use trellis_api::kinds::kai::KaiPodGroup;
+use trellis_api::names::annotation;
+use trellis_engine::{Cluster, Gang, GroupId, NodeId, Place};
+use trellis_lower::problem::{Fault, Observed, Origin, Problem, problem};
+
+/// So often the problem is tried without the objects that were found to be at fault.
+const TRIES: usize = 8;
+
+/// The problem, and who its gangs are.
+pub(crate) struct Picture<'a> {
+    pub seen: &'a Seen,
+    pub around: &'a Around<'a>,
+    pub cluster: Arc<Cluster>,
+    pub gangs: Vec<Gang>,
+    /// For each gang who it is.
+    pub whos: Vec<Who<'a>>,
+    pub by_target: HashMap<Target, usize>,
+    /// Objects that were left out.
+    pub faults: Vec<Fault>,
+    /// Pods that have to be written to before they may be given another place.
+    pub touches: BTreeSet<Key>,
+    nodes: HashMap<String, NodeId>,
+}
+
+/// The object that a gang is made of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Object<'a> {
+    PodGang(&'a PodGang),
+    PodGroup(&'a KaiPodGroup),
+    Pod(&'a Pod),
+}
+
+/// Who a gang is in the API, and how far it is.
+pub(crate) struct Who<'a> {
+    pub object: Object<'a>,
+    pub target: Target,
+    /// What is written on it, or is being written.
+    pub ledger: Ledger,
+    /// Whether there is an annotation at all, and whether it can be read.
+    pub is_written: bool,
+    pub is_scribble: bool,
+    /// What became of the ledger's members.
+    pub fates: Vec<Fate>,
+    /// Why it is left alone for now.
+    pub bar: Option<Bar>,
+    /// Whether it gives up its place: nothing is held for it.
+    pub gives_up: bool,
+    /// For whom it has to leave.
+    pub leaves_for: Option<String>,
+    /// Members that are written down and have yet to be bound.
+    pub begun: HashSet<String>,
+    /// Members that were begun, whose place is no good any more.
+    pub moving: BTreeSet<String>,
+}
+
+impl<'a> Object<'a> {
+    pub fn kind(self) -> Kind {
+        match self {
+            Self::PodGang(_) => Kind::PodGang,
+            Self::PodGroup(_) => Kind::PodGroup,
+            Self::Pod(_) => Kind::Pod,
+        }
+    }
+
+    pub fn meta(self) -> &'a ObjectMeta {
+        match self {
+            Self::PodGang(gang) => &gang.metadata,
+            Self::PodGroup(group) => &group.metadata,
+            Self::Pod(pod) => &pod.metadata,
+        }
+    }
+
+    pub fn annotation(self, key: &str) -> Option<&'a str> {
+        self.meta().annotations.as_ref()?.get(key).map(String::as_str)
+    }
+
+    pub fn uid(self) -> &'a str {
+        self.meta().uid.as_deref().unwrap_or_default()
+    }
+
+    /// A condition; only PodGangs have those that we speak of.
+    pub fn condition(self, kind: &str) -> Option<&'a Condition> {
+        match self {
+            Self::PodGang(gang) => gang.status.as_ref()?.conditions.iter().find(|condition| condition.type_ == kind),
+            Self::PodGroup(_) | Self::Pod(_) => None,
+        }
+    }
+}
+
+impl Who<'_> {
+    /// Whether a member is written down and has yet to be bound.
+    pub fn is_begun(&self, pod: &str) -> bool {
+        self.begun.contains(pod)
+    }
+
+    pub fn has_begun(&self) -> bool {
+        !self.begun.is_empty()
+    }
+
+    /// Whether a member that is written down stands.
+    pub fn has_standing(&self) -> bool {
+        self.fates.iter().any(|fate| matches!(fate, Fate::Standing(_)))
+    }
+}
+
+impl<'a> Picture<'a> {
+    /// What was seen, put together.
+    pub fn of(seen: &'a Seen, around: &'a Around<'a>) -> Self {
+        let served = served::Served::of(seen, &around.settings.served);
+        let books = fates::Books::read(seen, &served);
+        let leaving = books.victims(around.now);
+        let begun: BTreeMap<Key, Pod> = books.begun(seen);
+        let mut observed = served.observed(seen, &around.settings.served);
+        for ((key, pod), slot) in seen.pods.iter().zip(&mut observed.pods) {
+            *slot = begun.get(key).unwrap_or(pod);
+        }
+        let mut faults = Vec::new();
+        let Problem { mut cluster, mut gangs, origins, .. } = soundly(&mut observed, &mut faults);
+        keep_away(seen, &mut cluster, &mut gangs);
+        let nodes = cluster.nodes.iter().zip(0..).map(|(node, id)| (node.name.clone(), id)).collect();
+        let mut books = books;
+        // Pods that were begun are copies here; the object is the one that was seen.
+        let object = |origin: &Origin| {
+            Some(match origin.kind {
+                "PodGang" => Object::PodGang(seen.pod_gangs.get(&key_of(&observed.pod_gangs[origin.index].metadata))?),
+                "PodGroup" => {
+                    Object::PodGroup(seen.pod_groups.get(&key_of(&observed.pod_groups[origin.index].metadata))?)
+                }
+                _ => Object::Pod(seen.pods.get(&key_of(&observed.pods[origin.index].metadata))?),
+            })
+        };
+        let (mut kept, mut whos) = (Vec::with_capacity(gangs.len()), Vec::with_capacity(gangs.len()));
+        for (gang, origin) in gangs.into_iter().zip(&origins) {
+            let Some(object) = object(origin) else { continue };
+            whos.push(books.who(object, &leaving));
+            kept.push(gang);
+        }
+        let by_target = whos.iter().enumerate().map(|(i, who)| (who.target.clone(), i)).collect();
+        let mut picture = Self {
+            seen,
+            around,
+            cluster: Arc::new(cluster),
+            gangs: kept,
+            whos,
+            by_target,
+            faults,
+            touches: BTreeSet::new(),
+            nodes,
+        };
+        picture.bar_all();
+        picture
+    }
+
+    /// A pod of a gang.
+    pub fn pod(&self, gang: usize, name: &str) -> Option<&'a Arc<Pod>> {
+        self.seen.pods.get(&Key::new(&self.gangs[gang].id.namespace, name))
+    }
+
+    /// Where a spot is, if its node is there.
+    pub fn place(&self, spot: &Spot) -> Option<Place> {
+        let node = *self.nodes.get(&spot.node)?;
+        let zones = &self.cluster.nodes[index(node)].zones;
+        let zone = spot.zone.as_ref().and_then(|name| zones.iter().position(|zone| zone.name == *name));
+        Some(Place { node, zone: zone.and_then(|zone| u16::try_from(zone).ok()) })
+    }
+
+    /// What a place is called.
+    pub fn spot(&self, place: Place) -> Spot {
+        let node = &self.cluster.nodes[index(place.node)];
+        let zone = place.zone.and_then(|zone| node.zones.get(usize::from(zone)));
+        Spot { node: node.name.clone(), zone: zone.map(|zone| zone.name.clone()) }
+    }
+
+    /// A request in names.
+    pub fn request(&self, vector: &[i64]) -> Request {
+        let named = self.cluster.resources.iter().cloned().zip(vector.iter().copied());
+        Arc::new(named.filter(|(_, amount)| *amount != 0).collect())
+    }
+
+    /// A request in numbers. What no node has and no pod asks for is left out.
+    pub fn vector(&self, request: &Request) -> Arc<[i64]> {
+        self.cluster.resources.iter().map(|name| request.get(name).copied().unwrap_or(0)).collect()
+    }
+
+    /// The leaf of a gang by its name.
+    pub fn leaf(&self, gang: usize, name: &str) -> Option<GroupId> {
+        use trellis_engine::Members;
+        let is_leaf = |group: &trellis_engine::Group| matches!(group.members, Members::Pods { .. });
+        self.gangs[gang].groups.iter().position(|group| is_leaf(group) && group.name == name)
+    }
+
+    /// Whether a begun member can no longer be bound by whoever wrote the ledger: we did, and no request of ours is on its way; or the
+    /// pod was written to since we lead.
+    pub fn is_settled(&self, gang: usize, name: &str) -> bool {
+        let who = &self.whos[gang];
+        let touched = || {
+            let pod = self.pod(gang, name)?;
+            Some(pod.metadata.annotations.as_ref()?.get(annotation::SCHEDULER)? == self.around.identity)
+        };
+        who.ledger.by == self.around.identity || touched().unwrap_or(self.pod(gang, name).is_none())
+    }
+}
+
+/// Keeps pods away from nodes that they were refused on.
+fn keep_away(seen: &Seen, cluster: &mut Cluster, gangs: &mut [Gang]) {
+    if seen.refused.is_empty() {
+        return;
+    }
+    for gang in gangs {
+        for pod in &mut gang.pods {
+            let object = seen.pods.get(&Key::new(&gang.id.namespace, &pod.name));
+            let Some(uid) = object.and_then(|pod| pod.metadata.uid.as_deref()) else { continue };
+            let refused = seen.refused.iter().filter(|(whom, _)| **whom == *uid);
+            let nodes: Vec<usize> = refused
+                .filter_map(|(_, node)| cluster.nodes.binary_search_by(|known| known.name.as_str().cmp(node)).ok())
+                .collect();
+            if !nodes.is_empty() {
+                let mut eligibility = cluster.eligibility[pod.eligibility].clone();
+                nodes.iter().for_each(|node| eligibility.allowed.set(*node, false));
+                pod.eligibility = cluster.eligibility.len();
+                cluster.eligibility.push(eligibility);
+            }
+        }
+    }
+}
+
+/// The problem without the objects that are at fault.
+fn soundly(observed: &mut Observed<'_>, faults: &mut Vec<Fault>) -> Problem {
+    for _ in 0..TRIES {
+        let found = match problem(observed) {
+            Ok(problem) => return problem,
+            Err(found) => found,
+        };
+        let at_fault = |kind: &str| -> BTreeSet<usize> {
+            found.iter().filter(|fault| fault.kind == kind).map(|fault| fault.index).collect()
+        };
+        retain(&mut observed.nodes, &at_fault("Node"));
+        retain(&mut observed.pods, &at_fault("Pod"));
+        retain(&mut observed.pod_gangs, &at_fault("PodGang"));
+        retain(&mut observed.pod_groups, &at_fault("PodGroup"));
+        retain(&mut observed.cluster_topologies, &at_fault("ClusterTopology"));
+        retain(&mut observed.kai_topologies, &at_fault("Topology"));
+        retain(&mut observed.priority_classes, &at_fault("PriorityClass"));
+        retain(&mut observed.node_resource_topologies, &at_fault("NodeResourceTopology"));
+        faults.extend(found);
+    }
+    Problem::default()
+}
+
+fn retain<T>(list: &mut Vec<T>, without: &BTreeSet<usize>) {
+    let mut at = 0..;
+    list.retain(|_| at.next().is_none_or(|at: usize| !without.contains(&at)));
+}
+
+/// Namespace and name of an object.
+pub(crate) fn key_of(meta: &ObjectMeta) -> Key {
+    Key::new(meta.namespace.as_deref().unwrap_or_default(), meta.name.as_deref().unwrap_or_default())
+}
+
+/// The part of an object's uid that ledgers keep.
+pub(crate) fn short_uid(meta: &ObjectMeta) -> &str {
+    short(meta.uid.as_deref().unwrap_or_default())
+}
+
+/// An index as it is used.
+pub(crate) fn index(node: NodeId) -> usize {
+    usize::try_from(node).unwrap_or(usize::MAX)
+}

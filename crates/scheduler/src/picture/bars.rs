@@ -1,0 +1,162 @@
+//! Which gangs are left alone for now, and why.
+
+use super::{Object, Picture, served};
+use crate::seen::Key;
+use jiff::SignedDuration;
+use trellis_api::names::{self, annotation, label};
+use trellis_engine::{Gang, GroupId, Members, Pod};
+
+/// How far clocks may be apart: what was made within this time of our taking the lead may have been seen by whoever led before.
+const SKEW: SignedDuration = SignedDuration::from_secs(15);
+
+/// Why a gang is left alone for now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Bar {
+    /// A plan for it is being carried out.
+    UnderWay,
+    /// It is being deleted.
+    Deleted,
+    /// What was begun is being undone.
+    Undone,
+    /// It has to leave for another gang.
+    Preempted,
+    /// It is being taken down for another reason.
+    Disrupted,
+    /// Not all of its objects are there.
+    Incomplete,
+    /// Some of its pods are held by gates.
+    Gated,
+    /// A pod of it waits for another scheduler.
+    Foreign(String),
+    /// The gang that it belongs to is not there.
+    BaseMissing(String),
+    /// Whoever led before may still write to it.
+    Unfenced,
+    /// Whoever led before may still bind a pod of it.
+    Untouched,
+}
+
+impl Picture<'_> {
+    /// Bars gangs, looks at what was begun, and holds places; what is barred has no waiting pods after that.
+    pub(super) fn bar_all(&mut self) {
+        for gang in 0..self.gangs.len() {
+            let is_plain = matches!(self.whos[gang].object, Object::Pod(_)) && !self.whos[gang].is_written;
+            if is_plain && self.gangs[gang].pods.iter().all(|pod| pod.bound.is_some()) && self.seen.under_way.is_empty()
+            {
+                continue;
+            }
+            let bar = self.bar(gang);
+            let who = &mut self.whos[gang];
+            let is_leaving = who.leaves_for.is_some() || who.ledger.preempted_by.is_some() && !who.has_standing();
+            who.gives_up = is_leaving || matches!(bar, Some(Bar::Deleted | Bar::Disrupted));
+            who.bar = bar;
+        }
+        self.review_begun();
+        for gang in 0..self.gangs.len() {
+            self.gangs[gang].holds = self.holds(gang);
+            if self.whos[gang].bar.is_some() {
+                self.gangs[gang].pods.retain(|pod| pod.bound.is_some());
+            }
+        }
+    }
+
+    fn bar(&self, gang: usize) -> Option<Bar> {
+        let (who, it) = (&self.whos[gang], &self.gangs[gang]);
+        if self.seen.under_way.contains_key(&who.target) {
+            return Some(Bar::UnderWay);
+        }
+        if who.object.meta().deletion_timestamp.is_some() {
+            return Some(Bar::Deleted);
+        }
+        if who.ledger.is_undone {
+            return Some(Bar::Undone);
+        }
+        if who.leaves_for.is_some() || who.ledger.preempted_by.is_some() {
+            return Some(Bar::Preempted);
+        }
+        let disruption = who.object.condition("DisruptionTarget").filter(|condition| condition.status == "True");
+        if disruption.is_some_and(|condition| condition.reason != "Preempted") {
+            return Some(Bar::Disrupted);
+        }
+        if it.pods.iter().all(|pod| pod.bound.is_some()) {
+            // Nothing waits, so nothing is given; who may be late does not matter.
+            return None;
+        }
+        if !is_initialized(who.object) {
+            return Some(Bar::Incomplete);
+        }
+        if let Some(foreign) = self.foreign(gang) {
+            return Some(Bar::Foreign(foreign));
+        }
+        if it.pods.iter().all(|pod| pod.bound.is_none()) && self.has_gated(gang) {
+            return Some(Bar::Gated);
+        }
+        if let Some(base) = &it.base
+            && self.gangs.binary_search_by(|other| other.id.cmp(base)).is_err()
+        {
+            return Some(Bar::BaseMissing(base.name.clone()));
+        }
+        self.is_unfenced(gang).then_some(Bar::Unfenced)
+    }
+
+    /// A waiting member that is not ours to bind.
+    fn foreign(&self, gang: usize) -> Option<String> {
+        let waiting = self.gangs[gang].pods.iter().filter(|pod| pod.bound.is_none());
+        let mut pods = waiting.filter_map(|pod| Some((pod, self.pod(gang, &pod.name)?)));
+        let foreign = pods.find(|(_, pod)| !served::is_served(pod, &self.around.settings.served));
+        foreign.map(|(pod, _)| pod.name.clone())
+    }
+
+    /// Whether gates hold some of its pods. A gang that has nothing yet waits for all, so that its domain is chosen for all.
+    fn has_gated(&self, gang: usize) -> bool {
+        let Object::PodGang(object) = self.whos[gang].object else { return false };
+        let namespace = &self.gangs[gang].id.namespace;
+        let mut references = object.spec.pod_groups.iter().flat_map(|group| &group.pod_references);
+        references.any(|reference| {
+            let pod = self.seen.pods.get(&Key::new(namespace, &reference.name));
+            let gates = pod.and_then(|pod| pod.spec.as_ref()?.scheduling_gates.as_ref());
+            gates.is_some_and(|gates| !gates.is_empty())
+        })
+    }
+
+    fn is_unfenced(&self, gang: usize) -> bool {
+        let (who, around) = (&self.whos[gang], self.around);
+        let Some(since) = around.leads_since else { return false };
+        let created = who.object.meta().creation_timestamp.as_ref();
+        let is_old = created.is_none_or(|created| since.checked_add(SKEW).is_ok_and(|since| created.0 <= since));
+        is_old
+            && who.object.annotation(annotation::SCHEDULER) != Some(around.identity)
+            && who.ledger.by != around.identity
+    }
+}
+
+/// Whether all objects of a gang are there. The operator says so of its own; of others it shows in the pods.
+fn is_initialized(object: Object<'_>) -> bool {
+    let told = object.condition("Initialized");
+    let labels = object.meta().labels.as_ref();
+    let is_managed = labels.and_then(|labels| labels.get(label::MANAGED_BY)).is_some_and(|by| by == names::MANAGED_BY);
+    let is_awaited = matches!(object, Object::PodGang(_)) && is_managed;
+    told.map_or(!is_awaited, |condition| condition.status == "True")
+}
+
+/// Whether the minima of a gang stand, counting such pods.
+pub(crate) fn has_minimum(gang: &Gang, counts: impl Fn(&Pod) -> bool) -> bool {
+    let mut there = vec![0_usize; gang.groups.len()];
+    gang.pods.iter().filter(|pod| counts(pod)).for_each(|pod| there[pod.group] += 1);
+    let mut children: Vec<usize> = vec![0; gang.groups.len()];
+    // Children stand behind their parents.
+    for group in (0..gang.groups.len()).rev() {
+        let has = match gang.groups[group].members {
+            Members::Pods { min } => there[group] >= min,
+            Members::Groups { min } => children[group] >= min,
+        };
+        if has && let Some(parent) = gang.groups[group].parent {
+            let parent: GroupId = parent;
+            children[parent] += 1;
+        }
+        if group == 0 {
+            return has;
+        }
+    }
+    true
+}

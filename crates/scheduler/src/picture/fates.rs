@@ -1,0 +1,153 @@
+//! The ledgers of all gangs, and what became of the members that they name.
+
+use super::{Object, Who, served::Served, short_uid};
+use crate::ledger::{Entry, Ledger, Spot, short};
+use crate::plan::Target;
+use crate::seen::{Key, Seen};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Pod;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use trellis_api::names::annotation;
+
+/// What became of a member that a ledger names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It is bound, here.
+    Standing(Spot),
+    /// It lives and is not bound.
+    Begun,
+    /// It is bound and being deleted: it takes up room, and is no member any more.
+    Leaving,
+    /// It is gone, or has failed.
+    Vanished,
+    /// It has succeeded.
+    Finished,
+}
+
+/// The ledger of one gang.
+struct Book<'a> {
+    object: Object<'a>,
+    ledger: Ledger,
+    is_scribble: bool,
+    fates: Vec<Fate>,
+}
+
+/// The ledgers of all gangs that have one.
+pub(super) struct Books<'a>(HashMap<Target, Book<'a>>);
+
+impl<'a> Books<'a> {
+    pub fn read(seen: &'a Seen, served: &Served<'a>) -> Self {
+        let gangs = served.pod_gangs.iter().map(|gang| Object::PodGang(gang));
+        let groups = served.pod_groups.iter().map(|group| Object::PodGroup(group));
+        // A pod alone has a ledger only while others make room for it, or while it is being bound.
+        let pods = seen.pods.values().map(|pod| Object::Pod(pod));
+        let mut books = HashMap::new();
+        for object in gangs.chain(groups).chain(pods) {
+            let written = object.annotation(annotation::PLACEMENT);
+            let is_pod = matches!(object, Object::Pod(_));
+            if is_pod && written.is_none() && seen.under_way.is_empty() {
+                continue;
+            }
+            let target = Target::of(object.kind(), object.meta());
+            let assumed = seen.under_way.get(&target).map(|text| &**text).filter(|text| !text.is_empty());
+            let Some(text) = assumed.or(written) else { continue };
+            let read = Ledger::read(text);
+            let (is_scribble, ledger) = (read.is_none(), read.unwrap_or_default());
+            let namespace = object.meta().namespace.as_deref().unwrap_or_default();
+            let fates = ledger.members.iter().map(|entry| fate(entry, namespace, seen)).collect();
+            books.insert(target, Book { object, ledger, is_scribble, fates });
+        }
+        Self(books)
+    }
+
+    /// Who has to leave, and for whom: those that a gang's nomination names while it stands.
+    pub fn victims(&self, now: Timestamp) -> BTreeMap<(Target, String), String> {
+        let mut victims = BTreeMap::new();
+        let mut books: Vec<(&Target, &Book<'_>)> = self.0.iter().collect();
+        books.sort_by_key(|(target, _)| *target);
+        for (target, book) in books {
+            let gone = book.object.meta().deletion_timestamp.is_some() || book.ledger.preempted_by.is_some();
+            let Some(nomination) = book.ledger.nominated.as_ref().filter(|_| !gone) else { continue };
+            if nomination.until > now {
+                for victim in &nomination.victims {
+                    let whom = format!("{}/{}", target.namespace, target.name);
+                    victims.entry((victim.target.clone(), victim.uid.clone())).or_insert(whom);
+                }
+            }
+        }
+        victims
+    }
+
+    /// Members that were begun, as if they were bound.
+    pub fn begun(&self, seen: &Seen) -> BTreeMap<Key, Pod> {
+        let mut begun = BTreeMap::new();
+        for (target, book) in &self.0 {
+            for (entry, fate) in book.ledger.members.iter().zip(&book.fates) {
+                let key = Key::new(&target.namespace, &entry.pod);
+                if let Some(pod) = seen.pods.get(&key).filter(|_| *fate == Fate::Begun) {
+                    begun.insert(key, as_bound(pod, &entry.spot));
+                }
+            }
+        }
+        begun
+    }
+
+    /// Who a gang is.
+    pub fn who(&mut self, object: Object<'a>, victims: &BTreeMap<(Target, String), String>) -> Who<'a> {
+        let target = Target::of(object.kind(), object.meta());
+        let book = self.0.remove(&target);
+        let leaves_for = victims.get(&(target.clone(), short_uid(object.meta()).to_owned())).cloned();
+        let (ledger, fates, is_scribble) =
+            book.map(|book| (book.ledger, book.fates, book.is_scribble)).unwrap_or_default();
+        let begun = ledger.members.iter().zip(&fates).filter(|(_, fate)| **fate == Fate::Begun);
+        let begun = begun.map(|(entry, _)| entry.pod.clone()).collect();
+        Who {
+            begun,
+            is_written: object.annotation(annotation::PLACEMENT).is_some(),
+            object,
+            target,
+            ledger,
+            is_scribble,
+            fates,
+            bar: None,
+            gives_up: false,
+            leaves_for,
+            moving: BTreeSet::new(),
+        }
+    }
+}
+
+/// A pod as it will be once it is bound.
+fn as_bound(pod: &Pod, spot: &Spot) -> Pod {
+    let mut pod = pod.clone();
+    pod.spec.get_or_insert_default().node_name = Some(spot.node.clone());
+    if let Some(zone) = &spot.zone {
+        pod.metadata.annotations.get_or_insert_default().insert(annotation::NUMA_ZONE.to_owned(), zone.clone());
+    }
+    pod
+}
+
+fn fate(entry: &Entry, namespace: &str, seen: &Seen) -> Fate {
+    match seen.pods.get(&Key::new(namespace, &entry.pod)) {
+        Some(pod) if short(pod.metadata.uid.as_deref().unwrap_or_default()) == entry.uid => of_pod(pod),
+        _ => Fate::Vanished,
+    }
+}
+
+/// Where a pod stands in its life.
+pub(super) fn of_pod(pod: &Pod) -> Fate {
+    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+    let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).filter(|node| !node.is_empty());
+    let is_leaving = pod.metadata.deletion_timestamp.is_some();
+    match (phase, node) {
+        (Some("Succeeded"), _) => Fate::Finished,
+        (Some("Failed"), _) => Fate::Vanished,
+        (_, Some(_)) if is_leaving => Fate::Leaving,
+        (_, None) if is_leaving => Fate::Vanished,
+        (_, None) => Fate::Begun,
+        (_, Some(node)) => {
+            let zone = pod.metadata.annotations.as_ref().and_then(|map| map.get(annotation::NUMA_ZONE));
+            Fate::Standing(Spot { node: node.to_owned(), zone: zone.cloned() })
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! What was seen: the objects of the cluster as the watches and the answers to our own writes have told of them.
+//!
+//! Everything that decisions rest on is in here or in an argument. Objects are shared, so that a copy of the whole is cheap.
+
+use crate::plan::Target;
+use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::api::scheduling::v1::PriorityClass;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use trellis_api::kinds::kai::{KaiPodGroup, Topology};
+use trellis_api::kinds::{ClusterTopology, NodeResourceTopology, PodGang};
+
+/// Namespace and name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// Namespace of the object.
+    pub namespace: Arc<str>,
+    /// Name of the object.
+    pub name: Arc<str>,
+}
+
+impl Key {
+    /// An object by namespace and name.
+    pub fn new(namespace: &str, name: &str) -> Self {
+        Self { namespace: namespace.into(), name: name.into() }
+    }
+}
+
+/// Objects of a kind without namespaces, by name.
+pub type ByName<T> = BTreeMap<Arc<str>, Arc<T>>;
+/// Objects of a kind with namespaces.
+pub type ByKey<T> = BTreeMap<Key, Arc<T>>;
+
+/// The cluster as it was seen.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    /// Nodes.
+    pub nodes: ByName<Node>,
+    /// All pods, also those of other schedulers. A pod whose bind was answered has its node here, whether or not a watch has told of it.
+    pub pods: ByKey<Pod>,
+    /// PodGangs.
+    pub pod_gangs: ByKey<PodGang>,
+    /// KAI's PodGroups.
+    pub pod_groups: ByKey<KaiPodGroup>,
+    /// ClusterTopologies.
+    pub cluster_topologies: ByName<ClusterTopology>,
+    /// KAI's Topologies.
+    pub kai_topologies: ByName<Topology>,
+    /// PriorityClasses.
+    pub priority_classes: ByName<PriorityClass>,
+    /// PodDisruptionBudgets.
+    pub budgets: ByKey<PodDisruptionBudget>,
+    /// Zones inside nodes, by the nodes' names.
+    pub node_resource_topologies: ByName<NodeResourceTopology>,
+    /// Gangs whose plan is being carried out at this moment, each with the ledger that the plan assumes
+    /// ([`GangPlan::assumed`](crate::plan::GangPlan::assumed)).
+    /// They are charged by it and otherwise left alone. A gang leaves when all its requests were answered, or when those that were not
+    /// can no longer take effect (the pod was written to since).
+    pub under_way: BTreeMap<Target, Arc<str>>,
+    /// Binds that were refused for good: the uid of the pod, and the node. The pod is not sent there again.
+    pub refused: BTreeSet<(Arc<str>, Arc<str>)>,
+}
