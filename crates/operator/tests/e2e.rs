@@ -24,6 +24,8 @@ mod ending;
 mod kai;
 #[path = "e2e/on_delete.rs"]
 mod on_delete;
+#[path = "e2e/placer.rs"]
+mod placer;
 #[path = "e2e/rolling.rs"]
 mod rolling;
 #[path = "e2e/running.rs"]
@@ -53,158 +55,189 @@ mod workloads;
 #[path = "e2e/world.rs"]
 mod world;
 
+use placer::Placing;
 use server::{RUNTIME, Server};
 use world::{Needs, World};
 
 /// Plays a scenario from its beginning to an end that leaves nothing behind.
-async fn play(server: Server, needs: Needs, scenario: impl AsyncFn(&World)) {
-    let world = World::on(server, needs).await;
+async fn play(server: Server, placing: Placing, needs: Needs, scenario: impl AsyncFn(&World)) {
+    let world = World::on(server, placing, needs).await;
     scenario(&world).await;
     world.end().await;
 }
 
-/// Every scenario as two tests.
-macro_rules! scenarios {
-    ($($area:ident, $needs:ident => { $($name:ident,)* })*) => {
-        mod embedded {
+/// Scenarios as tests on the embedded API, in a module of this name.
+macro_rules! embedded {
+    ($module:ident, $placing:ident: $($area:ident, $needs:ident => { $($name:ident,)* })*) => {
+        mod $module {
+            use crate::{Needs, Placing, Server};
             $($(
                 #[tokio::test(start_paused = true)]
                 async fn $name() {
-                    crate::play(crate::Server::Embedded, crate::Needs::$needs(), crate::$area::$name).await;
-                }
-            )*)*
-        }
-        mod real {
-            $($(
-                #[test]
-                fn $name() {
-                    crate::RUNTIME.block_on(crate::play(crate::Server::Real, crate::Needs::$needs(), crate::$area::$name));
+                    crate::play(Server::Embedded, Placing::$placing, Needs::$needs(), crate::$area::$name).await;
                 }
             )*)*
         }
     };
 }
 
-scenarios! {
-    scheduling, nothing => {
-        gs1_full_replicas,
-        gs2_scaling_full_replicas,
-        gs3_set_scaling_full_replicas,
-        gs4_set_and_group_scaling_full_replicas,
-        gs5_min_replicas,
-        gs6_group_scaling_min_replicas,
-        gs7_group_scaling_in_steps,
-        gs8_group_scaled_before_the_base_is_placed,
-        gs9_set_scaling_min_replicas,
-        gs10_set_scaled_before_the_first_replica_is_placed,
-        gs11_set_and_group_scaling_min_replicas,
-        gs12_complex_scaling,
-    }
-    ending, timers => {
-        members_that_fail,
-    }
-    termination, timers => {
-        gt1_full_replicas_of_a_standalone_clique,
-        gt2_full_replicas_of_a_scaling_group,
-        gt3_min_replicas_of_a_standalone_clique,
-        gt4_min_replicas_of_a_scaling_group,
-        gt5_one_replica_of_a_scaling_group,
-        gt6_pod_of_a_scaled_gang,
-        a_gang_that_was_never_placed_is_never_taken_down,
-        a_gang_whose_pods_fail_is_taken_down,
-    }
-    rolling, nothing => {
-        ru7_standalone_clique,
-        ru8_clique_of_a_scaling_group,
-        ru9_all_cliques,
-        ru10_no_room,
-        ru11_set_scaled_out_during_the_update,
-        ru12_set_scaled_in_while_its_last_replica_is_updated,
-        ru13_set_scaled_in_after_its_last_replica_was_updated,
-        ru14_group_scaled_out_during_the_update,
-        ru15_group_scaled_out_before_the_update,
-        ru16_group_scaled_in_during_the_update,
-        ru17_group_scaled_in_before_the_update,
-        ru18_clique_scaled_out_during_the_update,
-        ru19_clique_scaled_out_before_the_update,
-        ru20_clique_scaled_in_during_the_update,
-        ru21_clique_scaled_in_before_the_update,
-        a_change_during_the_update,
-        a_change_of_no_pod_is_no_update,
-    }
-    on_delete, nothing => {
-        od1_nothing_is_deleted,
-        od2_a_deleted_pod_comes_back_updated,
-        od3_scale_in_takes_outdated_pods_first,
-        od4_nothing_is_deleted_in_a_scaling_group,
-        od5_a_deleted_replica_of_a_scaling_group_comes_back_updated,
-        od6_cliques_and_scaling_groups,
-        od7_several_replicas_of_the_set,
-        od8_recovery_from_a_bad_node,
-        od9_change_of_strategy,
-    }
-    startup, nothing => {
-        so1_in_order_full_replicas,
-        so2_in_order_min_replicas,
-        so3_explicit_full_replicas,
-        so4_explicit_min_replicas,
-        waiting_pods_are_placed_and_wait,
-    }
-    scaling, nothing => {
-        the_scale_subresource,
-        scale_in_of_a_scaling_group,
-        scale_in_of_the_set,
-        the_template_scales_what_has_no_autoscaler,
-        an_autoscaler_of_a_scaling_group,
-        statuses,
-    }
-    ending, nothing => {
-        cascade,
-        orphans_stay_and_are_adopted,
-        children_come_back,
-        nothing_is_written_at_rest,
-    }
-    kai, nothing => {
-        tas1_infrastructure,
-        tas2_cliques_with_different_constraints,
-        tas3_set_only,
-        tas4_scaling_group_only,
-        tas5_host,
-        tas6_one_clique_in_a_zone,
-        tas7_no_constraint,
-        tas8_full_hierarchy,
-        tas9_set_and_clique,
-        tas10_scaled_gangs,
-        tas11_scaling_group_and_clique,
-        tas12_large_scaling_ratio,
-        tas13_not_enough_room,
-        tas14_several_replicas,
-        tas15_disaggregated,
-        tas16_disaggregated_replicas,
-        tas17_heterogeneous_cluster,
-        tas19_a_topology_that_changes,
-        tas23_preferred,
-        a_topology_recreated_under_a_running_set,
-        levels_below_the_host_are_left_out,
-        a_pod_group_is_kept,
-        topology_retry,
-        the_contract_can_say_no,
-    }
-    topologies, nothing => {
-        the_life_of_a_topology,
-        deletion_waits_for_the_last,
-        retry_and_lock_of_the_name,
-        tas21_refusals,
-        tas22_shapes,
-        a_topology_that_is_torn_away,
-    }
-    rolling, timers => { an_update_without_room_moves_the_gang, }
-    ending, timers => { members_that_finish, }
-    topologies, alone => {
-        kai_comes_late,
-        tas20_drift_by_configuration,
-        topology_off_and_on,
-        the_default_topology_stays,
-    }
-    topologies, no_webhooks => { without_webhooks, }
+/// The same on the real server.
+macro_rules! real {
+    ($module:ident, $placing:ident: $($area:ident, $needs:ident => { $($name:ident,)* })*) => {
+        mod $module {
+            use crate::{Needs, Placing, Server};
+            $($(
+                #[test]
+                fn $name() {
+                    let scenario = crate::$area::$name;
+                    crate::RUNTIME.block_on(crate::play(Server::Real, Placing::$placing, Needs::$needs(), scenario));
+                }
+            )*)*
+        }
+    };
 }
+
+/// Scenarios in which gangs are placed, by anybody who places gangs.
+macro_rules! placed {
+    ($tests:ident $module:ident $placing:ident) => {
+        $tests! {
+            $module, $placing:
+            scheduling, nothing => {
+                gs1_full_replicas,
+                gs2_scaling_full_replicas,
+                gs3_set_scaling_full_replicas,
+                gs4_set_and_group_scaling_full_replicas,
+                gs5_min_replicas,
+                gs6_group_scaling_min_replicas,
+                gs7_group_scaling_in_steps,
+                gs8_group_scaled_before_the_base_is_placed,
+                gs9_set_scaling_min_replicas,
+                gs10_set_scaled_before_the_first_replica_is_placed,
+                gs11_set_and_group_scaling_min_replicas,
+                gs12_complex_scaling,
+            }
+            ending, timers => {
+                members_that_fail,
+            }
+            termination, timers => {
+                gt1_full_replicas_of_a_standalone_clique,
+                gt2_full_replicas_of_a_scaling_group,
+                gt3_min_replicas_of_a_standalone_clique,
+                gt4_min_replicas_of_a_scaling_group,
+                gt5_one_replica_of_a_scaling_group,
+                gt6_pod_of_a_scaled_gang,
+                a_gang_that_was_never_placed_is_never_taken_down,
+                a_gang_whose_pods_fail_is_taken_down,
+            }
+            rolling, nothing => {
+                ru7_standalone_clique,
+                ru8_clique_of_a_scaling_group,
+                ru9_all_cliques,
+                ru10_no_room,
+                ru11_set_scaled_out_during_the_update,
+                ru12_set_scaled_in_while_its_last_replica_is_updated,
+                ru13_set_scaled_in_after_its_last_replica_was_updated,
+                ru14_group_scaled_out_during_the_update,
+                ru15_group_scaled_out_before_the_update,
+                ru16_group_scaled_in_during_the_update,
+                ru17_group_scaled_in_before_the_update,
+                ru18_clique_scaled_out_during_the_update,
+                ru19_clique_scaled_out_before_the_update,
+                ru20_clique_scaled_in_during_the_update,
+                ru21_clique_scaled_in_before_the_update,
+                a_change_during_the_update,
+                a_change_of_no_pod_is_no_update,
+            }
+            on_delete, nothing => {
+                od1_nothing_is_deleted,
+                od2_a_deleted_pod_comes_back_updated,
+                od3_scale_in_takes_outdated_pods_first,
+                od4_nothing_is_deleted_in_a_scaling_group,
+                od5_a_deleted_replica_of_a_scaling_group_comes_back_updated,
+                od6_cliques_and_scaling_groups,
+                od7_several_replicas_of_the_set,
+                od8_recovery_from_a_bad_node,
+                od9_change_of_strategy,
+            }
+            startup, nothing => {
+                so1_in_order_full_replicas,
+                so2_in_order_min_replicas,
+                so3_explicit_full_replicas,
+                so4_explicit_min_replicas,
+                waiting_pods_are_placed_and_wait,
+            }
+            scaling, nothing => {
+                the_scale_subresource,
+                scale_in_of_a_scaling_group,
+                scale_in_of_the_set,
+                the_template_scales_what_has_no_autoscaler,
+                an_autoscaler_of_a_scaling_group,
+                statuses,
+            }
+            ending, nothing => {
+                cascade,
+                orphans_stay_and_are_adopted,
+                children_come_back,
+                nothing_is_written_at_rest,
+            }
+            rolling, timers => { an_update_without_room_moves_the_gang, }
+            ending, timers => { members_that_finish, }
+        }
+    };
+}
+
+/// Scenarios about KAI, whose part the stand-in plays, and about topologies.
+macro_rules! judged {
+    ($tests:ident $module:ident $placing:ident) => {
+        $tests! {
+            $module, $placing:
+            kai, nothing => {
+                tas1_infrastructure,
+                tas2_cliques_with_different_constraints,
+                tas3_set_only,
+                tas4_scaling_group_only,
+                tas5_host,
+                tas6_one_clique_in_a_zone,
+                tas7_no_constraint,
+                tas8_full_hierarchy,
+                tas9_set_and_clique,
+                tas10_scaled_gangs,
+                tas11_scaling_group_and_clique,
+                tas12_large_scaling_ratio,
+                tas13_not_enough_room,
+                tas14_several_replicas,
+                tas15_disaggregated,
+                tas16_disaggregated_replicas,
+                tas17_heterogeneous_cluster,
+                tas19_a_topology_that_changes,
+                tas23_preferred,
+                a_topology_recreated_under_a_running_set,
+                levels_below_the_host_are_left_out,
+                a_pod_group_is_kept,
+                topology_retry,
+                the_contract_can_say_no,
+            }
+            topologies, nothing => {
+                the_life_of_a_topology,
+                deletion_waits_for_the_last,
+                retry_and_lock_of_the_name,
+                tas21_refusals,
+                tas22_shapes,
+                a_topology_that_is_torn_away,
+            }
+            topologies, alone => {
+                kai_comes_late,
+                tas20_drift_by_configuration,
+                topology_off_and_on,
+                the_default_topology_stays,
+            }
+            topologies, no_webhooks => { without_webhooks, }
+        }
+    };
+}
+
+placed!(embedded embedded StandIn);
+placed!(embedded embedded_scheduler Ours);
+placed!(real real StandIn);
+judged!(embedded embedded_contract StandIn);
+judged!(real real_contract StandIn);

@@ -141,7 +141,7 @@ pub async fn ru9_all_cliques(world: &World) {
 pub async fn ru10_no_room(world: &World) {
     deployed(world, &full().replicas(2), 20).await;
     one_at_a_time(world);
-    let nodes = world.close_all();
+    let nodes = world.close_all().await;
     change(world, &["pc-a"]).await;
     let view = stalled(world).await;
     assert_eq!(taken(&view), 1, "{}", view.dump());
@@ -154,7 +154,7 @@ pub async fn ru11_set_scaled_out_during_the_update(world: &World) {
     deployed(world, &full().replicas(2), 20).await;
     one_at_a_time(world);
     none_twice(world);
-    let nodes = world.close_all();
+    let nodes = world.close_all().await;
     change(world, &["pc-a"]).await;
     stalled(world).await;
     world.scale(PodCliqueSet, "wl", 3).await;
@@ -170,7 +170,9 @@ pub async fn ru12_set_scaled_in_while_its_last_replica_is_updated(world: &World)
     let view = deployed(world, &full().replicas(2), 20).await;
     one_at_a_time(world);
     // What the last replica loses finds no room.
-    view.live().filter(|pod| pod.replica() == "1").filter_map(|pod| pod.node()).for_each(|node| world.close(node));
+    for node in view.live().filter(|pod| pod.replica() == "1").filter_map(|pod| pod.node()) {
+        world.close(node).await;
+    }
     change(world, &["pc-a"]).await;
     let waits = |view: &View| view.live().any(|pod| pod.replica() == "1" && pod.image() == NEW && pod.node().is_none());
     world.until("the last replica is being updated", waits).await;
@@ -191,7 +193,7 @@ pub async fn ru14_group_scaled_out_during_the_update(world: &World) {
     deployed(world, &full(), 10).await;
     one_at_a_time(world);
     none_twice(world);
-    let nodes = world.close_all();
+    let nodes = world.close_all().await;
     change(world, &["pc-c"]).await;
     stalled(world).await;
     world.scale(ScalingGroup, "wl-0-sg-x", 3).await;
@@ -217,7 +219,7 @@ pub async fn ru16_group_scaled_in_during_the_update(world: &World) {
     world.scale(ScalingGroup, "wl-0-sg-x", 3).await;
     world.open(4).await;
     world.ready(14).await;
-    let nodes = world.close_all();
+    let nodes = world.close_all().await;
     change(world, &["pc-c"]).await;
     stalled(world).await;
     world.scale(ScalingGroup, "wl-0-sg-x", 2).await;
@@ -239,7 +241,7 @@ pub async fn ru17_group_scaled_in_before_the_update(world: &World) {
 pub async fn ru18_clique_scaled_out_during_the_update(world: &World) {
     deployed(world, &full(), 10).await;
     none_twice(world);
-    let nodes = world.close_all();
+    let nodes = world.close_all().await;
     change(world, &["pc-a"]).await;
     stalled(world).await;
     world.scale(PodClique, "wl-0-pc-a", 3).await;
@@ -264,7 +266,7 @@ pub async fn ru20_clique_scaled_in_during_the_update(world: &World) {
     world.scale(PodClique, "wl-0-pc-a", 3).await;
     world.open(1).await;
     world.ready(11).await;
-    let nodes = world.close_all();
+    let nodes = world.close_all().await;
     change(world, &["pc-a"]).await;
     stalled(world).await;
     world.scale(PodClique, "wl-0-pc-a", 2).await;
@@ -286,7 +288,7 @@ pub async fn ru21_clique_scaled_in_before_the_update(world: &World) {
 /// A second change before the first is through: the end is the last one, and nothing of the middle one is left.
 pub async fn a_change_during_the_update(world: &World) {
     deployed(world, &full(), 10).await;
-    let nodes = world.close_all();
+    let nodes = world.close_all().await;
     world.edit(PodCliqueSet, "wl", |set| new_image(set, "pc-a", "app:1b")).await;
     world.until("a pod of the middle template waits", |view| view.live().any(|pod| pod.image() == "app:1b")).await;
     change(world, &["pc-a"]).await;
@@ -310,7 +312,7 @@ pub async fn a_change_of_no_pod_is_no_update(world: &World) {
 pub async fn an_update_without_room_moves_the_gang(world: &World) {
     let view = deployed(world, &full().delay(world.delay()), 10).await;
     let old = view.uids(|_| true);
-    world.close_all();
+    world.close_all().await;
     change(world, &["pc-a"]).await;
     let anew = |view: &View| view.pods().count() == 10 && view.pods().all(|pod| !old.contains(pod.uid()));
     world.until("the gang gave up its place", anew).await;

@@ -22,6 +22,7 @@ use trellis_cluster::nodes::{NodeSpec, Nodes, Now, Options};
 use trellis_cluster::user::User;
 use trellis_testkit::ControlPlane;
 
+use crate::placer::{Placing, offers};
 use crate::running::{Mode, Running, configuration};
 use crate::startup;
 
@@ -67,7 +68,7 @@ pub struct Cluster {
 
 impl Cluster {
     /// An embedded API of one's own.
-    pub async fn embedded() -> Arc<Self> {
+    pub async fn embedded(placing: Placing) -> Arc<Self> {
         let clock = Clock::starting_at("2026-01-01T00:00:00Z".parse().expect("a time"));
         let options = trellis_cluster::api::Options {
             clock,
@@ -91,7 +92,7 @@ impl Cluster {
         let operator = Client::new(faults.around(api.service(user)), "default");
         let now: Now = Arc::new(move || clock.now());
         define(&client).await;
-        let (nodes, node_names) = nodes(&client, now.clone()).await;
+        let (nodes, node_names) = nodes(&client, placing, now.clone()).await;
         Arc::new(Self {
             server: Server::Embedded,
             client,
@@ -138,7 +139,7 @@ impl Cluster {
         define(&client).await;
         grant(&client).await;
         is_granted(&operator).await;
-        let (nodes, node_names) = nodes(&client, now.clone()).await;
+        let (nodes, node_names) = nodes(&client, Placing::StandIn, now.clone()).await;
         Self {
             server: Server::Real,
             client,
@@ -261,17 +262,15 @@ fn is_conflict<T>(result: &kube::Result<T>) -> bool {
 }
 
 /// Thirty nodes, 28 to a zone, 20 to a block, 7 to a rack. Pods on them are ready soon after they may start.
-async fn nodes(client: &Client, now: Now) -> (Nodes, Vec<String>) {
+async fn nodes(client: &Client, placing: Placing, now: Now) -> (Nodes, Vec<String>) {
     let names: Vec<String> = (0..NODES).map(|n| format!("node-{n:02}")).collect();
     let label =
         |level: &str, n: usize, size: usize| (format!("kubernetes.io/{level}"), format!("{level}-{}", n / size));
     let specs = names.iter().enumerate().map(|(n, name)| NodeSpec {
         name: name.clone(),
         labels: BTreeMap::from([label("zone", n, 28), label("block", n, 20), label("rack", n, 7)]),
-        // Scenarios share the nodes of a real server; how many pods of one go on a node is its binder's to decide.
-        allocatable: [("cpu", "1k"), ("memory", "1Ti"), ("pods", "10k")]
-            .map(|(k, v)| (k.to_owned(), v.to_owned()))
-            .into(),
+        // Scenarios share the nodes of a real server; how many pods of one go on a node is its stand-in's to decide.
+        allocatable: offers(placing),
         ..NodeSpec::default()
     });
     let options = Options {

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use trellis_api::names::label;
 use trellis_lifecycle::Kind;
 
-use crate::binder::{Binder, Versions};
+use crate::binder::Versions;
+use crate::placer::{self, Placer, Placing};
 use crate::running::{Mode, Running, configuration};
 use crate::server::{Cluster, Server, namespace};
 use crate::view::{Observer, View, objects};
@@ -73,7 +74,7 @@ pub struct World {
     pub cluster: Arc<Cluster>,
     pub client: Client,
     pub namespace: String,
-    pub binder: Binder,
+    pub placer: Placer,
     pub observer: Observer,
     needs: Needs,
     operator: Mutex<Running>,
@@ -82,9 +83,9 @@ pub struct World {
 
 impl World {
     /// A world on this server.
-    pub async fn on(server: Server, needs: Needs) -> Self {
+    pub async fn on(server: Server, placing: Placing, needs: Needs) -> Self {
         let cluster = match (server, &needs.alone) {
-            (Server::Embedded, _) => Cluster::embedded().await,
+            (Server::Embedded, _) => Cluster::embedded(placing).await,
             (Server::Real, None) => Cluster::shared().await,
             (Server::Real, Some(_)) => Cluster::alone().await,
         };
@@ -96,7 +97,13 @@ impl World {
             Server::Real => PATIENCE,
         };
         let observer = Observer::start(&client, &namespace, &kinds(), patience).await;
-        let binder = Binder::start(&client, &namespace, cluster.now.clone());
+        let placer = match placing {
+            Placing::StandIn => Placer::stand_in(&client, &namespace, cluster.now.clone()),
+            Placing::Ours => {
+                let scheduler = placer::Running::start(client.clone(), cluster.now.clone()).await;
+                Placer::ours(&client, Arc::new(scheduler), &cluster.node_names).await
+            }
+        };
         let operator = match &cluster.shared {
             Some(operator) => operator.clone(),
             None => {
@@ -105,7 +112,7 @@ impl World {
             }
         };
         let (operator, open) = (Mutex::new(operator), Mutex::default());
-        Self { cluster, client, namespace, binder, observer, needs, operator, open }
+        Self { cluster, client, namespace, placer, observer, needs, operator, open }
     }
 
     pub fn is_real(&self) -> bool {
@@ -182,10 +189,11 @@ impl World {
         let rest = async {
             let (mut before, mut same) = (self.versions().await, 0);
             while same < WHILE {
-                let placed_on = self.binder.settled().await;
+                let placed_on = self.placer.settled().await;
                 let after = self.versions().await;
-                let for_binder = after.iter().filter(|((kind, _), _)| Binder::KINDS.contains(kind));
-                let all_saw = for_binder.eq(&placed_on) && self.observer.view().versions() == after;
+                let mut for_placer = after.iter().filter(|((kind, _), _)| Placer::KINDS.contains(kind));
+                let placer_saw = placed_on.is_none_or(|seen| for_placer.by_ref().eq(&seen));
+                let all_saw = placer_saw && self.observer.view().versions() == after;
                 same = if all_saw && before == after { same + 1 } else { 0 };
                 before = after;
             }
@@ -216,32 +224,36 @@ impl World {
     /// Opens so many more nodes to the scheduler, once nobody has anything to do: who gets them hangs on what it sees.
     pub async fn open(&self, count: usize) {
         self.rest().await;
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let closed = self.cluster.node_names.iter().filter(|node| !open.contains(*node));
-        let more: Vec<String> = closed.take(count).cloned().collect();
+        let more: Vec<String> = {
+            let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            let closed = self.cluster.node_names.iter().filter(|node| !open.contains(*node));
+            let more: Vec<String> = closed.take(count).cloned().collect();
+            open.extend(more.clone());
+            more
+        };
         assert_eq!(more.len(), count, "there are not so many nodes");
-        open.extend(more.clone());
-        self.binder.open(more);
+        self.placer.open(more).await;
     }
 
     /// Closes a node to the scheduler.
-    pub fn close(&self, node: &str) {
+    pub async fn close(&self, node: &str) {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(node);
-        self.binder.close([node.to_owned()]);
+        self.placer.close(vec![node.to_owned()]).await;
     }
 
     /// Closes all nodes to the scheduler, and says which they were.
-    pub fn close_all(&self) -> Vec<String> {
+    pub async fn close_all(&self) -> Vec<String> {
         let open = std::mem::take(&mut *self.open.lock().unwrap_or_else(PoisonError::into_inner));
-        self.binder.close(open.clone());
-        open.into_iter().collect()
+        let open: Vec<String> = open.into_iter().collect();
+        self.placer.close(open.clone()).await;
+        open
     }
 
     /// Opens these nodes, in the same way.
     pub async fn reopen(&self, nodes: Vec<String>) {
         self.rest().await;
         self.open.lock().unwrap_or_else(PoisonError::into_inner).extend(nodes.clone());
-        self.binder.open(nodes);
+        self.placer.open(nodes).await;
     }
 
     /// Creates a set.
@@ -301,11 +313,11 @@ impl World {
         let view = self.observer.view();
         for name in pods {
             if let Some(node) = view.get(Kind::Pod, name)["spec"]["nodeName"].as_str() {
-                self.close(node);
+                self.close(node).await;
             }
         }
-        // The scheduler has to know before it sees room.
-        self.binder.settled().await;
+        // It has to know before it sees room.
+        self.placer.told().await;
         for name in pods {
             self.delete(Kind::Pod, name).await;
         }
