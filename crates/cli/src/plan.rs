@@ -10,7 +10,7 @@ mod progress;
 mod proof;
 mod report;
 mod table;
-mod text;
+pub mod text;
 mod tree;
 
 use crate::args::{PlanArgs, PlanOutput};

@@ -234,3 +234,6 @@ impl Scheduler {
         ended
     }
 }
+
+#[cfg(test)]
+mod tests;

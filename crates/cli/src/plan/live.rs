@@ -57,7 +57,8 @@ async fn list(client: &Client, path: &str, documents: &mut Vec<Document>) -> Res
 
 /// Leaves out of the cluster what the files say otherwise, and sets of the cluster that they do not name: these have their gangs already.
 pub fn beside(files: &[Object], mut cluster: Vec<Object>) -> Vec<Object> {
-    let same = |a: &Object, b: &Object| (&a.kind, a.name.as_str()) == (&b.kind, b.name.as_str()) && in_one_namespace(a, b);
+    let same =
+        |a: &Object, b: &Object| (&a.kind, a.name.as_str()) == (&b.kind, b.name.as_str()) && in_one_namespace(a, b);
     cluster.retain(|object| object.role != Role::Judged(Kind::PodCliqueSet));
     cluster.retain(|object| !files.iter().any(|file| same(file, object)));
     cluster

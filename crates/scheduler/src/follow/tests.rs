@@ -58,7 +58,7 @@ async fn check(what: &str, fault: fn(&Asked) -> Fault, is_old: bool) {
                 if is_broken.load(std::sync::atomic::Ordering::Relaxed) { fault(asked) } else { Fault::None }
             },
         );
-    let stage = Stage::new(faults, true).await;
+    let stage = Stage::new(faults, false).await;
     stage.create(node("n1", "a")).await;
     let _following = follow(&stage);
     until(what, || stage.view.is_fresh().is_ok()).await;

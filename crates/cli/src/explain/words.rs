@@ -1,0 +1,137 @@
+//! What is known of a gang, for people.
+
+use k8s_openapi::api::core::v1::Pod;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Gang, Labels, is_finished, node_of};
+use crate::plan::text::{columns, paths, wrapped};
+
+/// Columns that paragraphs are wrapped at.
+const WIDTH: usize = 100;
+
+/// The lines about a gang.
+pub fn lines(gang: &Gang, labels: &Labels) -> Vec<String> {
+    let mut lines = vec![format!("{}: {}", gang.title(), verdict(gang))];
+    lines.extend(columns(&places(gang)).into_iter().map(|line| format!("  {line}")));
+    lines.extend(levels(gang, labels).into_iter().map(|line| format!("  {line}")));
+    lines.extend(aside(gang).into_iter().map(|line| format!("  {line}")));
+    if gang.waits() {
+        lines.extend(reasons(gang));
+    }
+    lines
+}
+
+fn verdict(gang: &Gang) -> String {
+    let score = gang.object["status"]["placementScore"].as_f64().map(|score| format!(", placement score {score}"));
+    let condition = gang.scheduled();
+    let reason = condition.and_then(|condition| condition["reason"].as_str()).filter(|reason| !reason.is_empty());
+    match condition.and_then(|condition| condition["status"].as_str()) {
+        Some("True") if gang.waits() => format!("placed{}; some members wait", score.unwrap_or_default()),
+        Some("True") => format!("placed{}", score.unwrap_or_default()),
+        _ if !gang.waits() => "placed".to_owned(),
+        _ => reason.map_or_else(|| "waits".to_owned(), |reason| format!("waits ({reason})")),
+    }
+}
+
+/// For each group, how many pods are where.
+fn places(gang: &Gang) -> Vec<Vec<String>> {
+    let row = |(name, pods): (&String, &Vec<Pod>)| {
+        let live: Vec<&Pod> = pods.iter().filter(|pod| !is_finished(pod)).collect();
+        let on: BTreeSet<&str> = live.iter().filter_map(|pod| node_of(pod)).collect();
+        let placed = live.iter().filter(|pod| node_of(pod).is_some()).count();
+        vec![name.clone(), format!("{placed}/{} placed", live.len()), paths(on.into_iter().collect())]
+    };
+    gang.groups.iter().map(row).collect()
+}
+
+/// For each level that is asked for, the domains that the members are in: why they are there.
+fn levels(gang: &Gang, labels: &Labels) -> Vec<String> {
+    let mut lines = Vec::new();
+    let spec = &gang.object["spec"];
+    let all: Vec<&Pod> = gang.groups.values().flatten().collect();
+    lines.extend(level("gang", &spec["topologyConstraint"], &all, labels));
+    let groups = spec["podgroups"].as_array().into_iter().flatten();
+    for group in groups.chain(spec["topologyConstraintGroupConfigs"].as_array().into_iter().flatten()) {
+        let name = group["name"].as_str().unwrap_or_default();
+        let named = group["podGroupNames"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let names: BTreeSet<&str> = named.chain([name]).collect();
+        let pods = gang.groups.iter().filter(|(group, _)| names.contains(group.as_str())).flat_map(|(_, pods)| pods);
+        lines.extend(level(name, &group["topologyConstraint"], &pods.collect::<Vec<_>>(), labels));
+    }
+    lines
+}
+
+fn level(whose: &str, constraint: &Value, pods: &[&Pod], labels: &Labels) -> Vec<String> {
+    let nodes: BTreeSet<&str> = pods.iter().filter_map(|pod| node_of(pod)).collect();
+    let words = ["required", "preferred"].into_iter().filter_map(|word| {
+        // A PodGang writes one below `packConstraint`, a PodGroup beside it.
+        let key = constraint["packConstraint"][word].as_str();
+        let key = key.or_else(|| constraint[format!("{word}TopologyLevel")].as_str())?;
+        let values: BTreeSet<&str> =
+            nodes.iter().filter_map(|node| labels.get(*node)?.get(key)).map(String::as_str).collect();
+        let found = match values.len() {
+            0 => "none yet".to_owned(),
+            _ => paths(values.into_iter().collect()),
+        };
+        Some(format!("{whose}: {word} {key}: {found}"))
+    });
+    words.collect()
+}
+
+/// Places that are held or being made free, and whether the gang has to leave.
+fn aside(gang: &Gang) -> Vec<String> {
+    let Some(ledger) = &gang.ledger else { return Vec::new() };
+    let mut lines = Vec::new();
+    let mut held: BTreeMap<&str, usize> = BTreeMap::new();
+    ledger.held.iter().for_each(|held_| *held.entry(held_.was.spot.node.as_str()).or_default() += 1);
+    if let Some(until) = ledger.held.iter().map(|held| held.until).max() {
+        let count = ledger.held.len();
+        lines.push(format!(
+            "held for returning members until {until}: {count} on {}",
+            paths(held.into_keys().collect())
+        ));
+    }
+    if let Some(nomination) = &ledger.nominated {
+        let nodes: BTreeSet<&str> = nomination.places.iter().map(|place| place.spot.node.as_str()).collect();
+        let victims: Vec<&str> = nomination.victims.iter().map(|victim| victim.target.name.as_str()).collect();
+        let (places, nodes) = (nomination.places.len(), paths(nodes.into_iter().collect()));
+        lines.push(format!("being made free by preemption of {}: {places} places on {nodes}", victims.join(", ")));
+    }
+    if let Some(by) = &ledger.preempted_by {
+        lines.push(format!("gives up its place for {by}"));
+    }
+    lines
+}
+
+/// Why it waits, and what would help.
+fn reasons(gang: &Gang) -> Vec<String> {
+    let explanation = gang.explanation.as_ref();
+    let text = explanation.and_then(|explanation| explanation["text"].as_str());
+    let message = gang.scheduled().and_then(|condition| condition["message"].as_str());
+    let mut lines = Vec::new();
+    if let Some(text) = text.or(message).filter(|text| !text.is_empty()) {
+        lines.push(String::new());
+        lines.extend(wrapped(text, WIDTH));
+    }
+    let Some(explanation) = explanation else { return lines };
+    let domains = explanation["domains"].as_array().into_iter().flatten().filter(|domain| domain["value"] != "");
+    let rows: Vec<Vec<String>> = domains.map(row).collect();
+    if !rows.is_empty() {
+        lines.push(String::new());
+        lines.extend(columns(&rows).into_iter().map(|line| format!("  {line}")));
+    }
+    lines
+}
+
+/// A domain: how many fit, what is short, who holds it.
+fn row(domain: &Value) -> Vec<String> {
+    let short = domain["short"].as_object().into_iter().flatten();
+    let short: Vec<String> =
+        short.map(|(resource, amount)| format!("{} {resource} short", amount.as_str().unwrap_or_default())).collect();
+    let holders = domain["holders"].as_array().into_iter().flatten().filter_map(|holder| holder["name"].as_str());
+    let holders: Vec<&str> = holders.take(3).collect();
+    let held = if holders.is_empty() { String::new() } else { format!("held by {}", holders.join(", ")) };
+    let value = domain["value"].as_str().unwrap_or_default().to_owned();
+    vec![value, format!("{} of {} fit", domain["fits"], domain["needs"]), short.join(", "), held]
+}
