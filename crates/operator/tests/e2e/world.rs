@@ -191,8 +191,8 @@ impl World {
             while same < WHILE {
                 let placed_on = self.placer.settled().await;
                 let after = self.versions().await;
-                let mut for_placer = after.iter().filter(|((kind, _), _)| Placer::KINDS.contains(kind));
-                let placer_saw = placed_on.is_none_or(|seen| for_placer.by_ref().eq(&seen));
+                let for_placer = after.iter().filter(|((kind, _), _)| Placer::KINDS.contains(kind));
+                let placer_saw = placed_on.as_ref().is_none_or(|seen| for_placer.eq(seen));
                 let all_saw = placer_saw && self.observer.view().versions() == after;
                 same = if all_saw && before == after { same + 1 } else { 0 };
                 before = after;
