@@ -92,8 +92,19 @@ impl<'a> Planner<'a> {
         self.snapshot.set_closed(nodes, closed);
     }
 
-    /// Decides a gang and places its minimum.
+    /// Decides a gang and places its minimum, or reserves nodes for it.
     pub fn minimum(&mut self, index: usize) {
+        let mut planned = self.first(index);
+        if self.gangs[index].reserve && planned.decision.outcome != Outcome::Placed {
+            planned.decision.reserved = self.reservation(index);
+            self.set_closed(&planned.decision.reserved, true);
+            planned.revision = self.revision;
+        }
+        self.decisions[index] = Some(planned);
+    }
+
+    /// Decides a gang and places its minimum.
+    fn first(&mut self, index: usize) -> Planned {
         let gang = &self.gangs[index];
         let opened = self.show(index);
         let (decided, steps, all, minimum) = match self.anchor(gang) {
@@ -120,11 +131,7 @@ impl<'a> Planner<'a> {
             Decided::Undecided => {}
         }
         self.snapshot.set_closed(&opened, true);
-        if gang.reserve && decision.outcome != Outcome::Placed {
-            decision.reserved = self.reservation(index);
-            self.set_closed(&decision.reserved, true);
-        }
-        self.decisions[index] = Some(Planned { decision, revision: self.revision, root });
+        Planned { decision, revision: self.revision, root }
     }
 
     /// The decision with the pods of the whole placement and of its minimum.
@@ -198,25 +205,33 @@ impl<'a> Planner<'a> {
     }
 
     /// Offers held room that was given back to those who were decided while it was held: minima first, then the rest.
-    /// Every round but the first follows on a hold that was used up, so there are not many.
+    /// A further round follows only if a hold is used up or a gang is placed that had nodes reserved, so there are few.
     pub fn offer_again(&mut self, order: &[usize]) {
         while let Some((priority, since)) = self.given_back.take() {
             self.open_all();
             for &index in order {
                 let gang = &self.gangs[index];
-                let Some(planned) = &self.decisions[index] else { continue };
-                // One that is scaled may have waited for its base alone.
-                let may_gain = planned.revision < since && (gang.priority <= priority || gang.base.is_some());
+                let Some(mut planned) = self.decisions[index].take() else { continue };
+                let is_placed = planned.decision.outcome == Outcome::Placed;
+                let may_gain = planned.revision < since && gang.priority <= priority;
                 let waiting = gang.pods.iter().filter(|pod| pod.bound.is_none()).count();
-                if planned.decision.outcome != Outcome::Placed && (may_gain || gang.base.is_some()) {
-                    self.minimum(index);
-                } else {
-                    if may_gain && planned.decision.placed.len() < waiting {
-                        self.rest.push((index, None));
-                    }
-                    let reserved = planned.decision.reserved.clone();
-                    self.set_closed(&reserved, true);
+                if is_placed && may_gain && planned.decision.placed.len() < waiting {
+                    self.rest.push((index, None));
                 }
+                // One that is scaled may have waited for its base alone.
+                if !is_placed && (may_gain || gang.base.is_some()) {
+                    let reserved = planned.decision.reserved;
+                    planned = self.first(index);
+                    if planned.decision.outcome != Outcome::Placed {
+                        // Gangs behind it have been placed by what it reserved before.
+                        planned.decision.reserved = reserved;
+                    } else if !reserved.is_empty() {
+                        self.revision += 1;
+                        self.given_back = Some((i32::MAX, self.revision));
+                    }
+                }
+                self.set_closed(&planned.decision.reserved, true);
+                self.decisions[index] = Some(planned);
             }
             self.remainders(order);
         }

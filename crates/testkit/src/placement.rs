@@ -12,6 +12,7 @@ pub mod invariants;
 pub mod milp;
 pub mod shrink;
 
+pub use facts::unused as unused_holds;
 use trellis_engine::{Cluster, Gang};
 
 /// A cluster and the gangs to be placed on it.

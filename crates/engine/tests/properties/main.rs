@@ -20,6 +20,8 @@ const SMALL_REGRESSIONS: &[u64] =
 const MEDIUM_REGRESSIONS: &[u64] = &[160, 312];
 const SEVERAL_REGRESSIONS: &[u64] = &[0, 12, 556, 597, 835, 855, 1028, 7678, 10_098];
 const PROOF_REGRESSIONS: &[u64] = &[5029];
+const HELD_REGRESSIONS: &[u64] = &[];
+const SEVERAL_HELD_REGRESSIONS: &[u64] = &[];
 
 #[test]
 fn small_problems_are_decided_as_by_exhaustive_search() {
@@ -37,19 +39,33 @@ fn several_gangs_are_taken_in_order_and_none_waits_that_fits() {
 }
 
 #[test]
+fn members_that_come_back_are_decided_as_by_exhaustive_search() {
+    harness::check(generate::held, 20_000, HELD_REGRESSIONS, |problem, _| single::judge_by_exhaustion(problem));
+    harness::check(generate::medium_held, 150, &[], |problem, _| single::judge_by_program(problem));
+}
+
+#[test]
+fn what_is_held_is_kept_for_those_who_come_back() {
+    harness::check(generate::several_held, 10_000, SEVERAL_HELD_REGRESSIONS, |problem, _| several::judge(problem));
+}
+
+#[test]
 fn the_order_of_the_input_does_not_matter() {
+    harness::check(generate::several_held, 2_000, SEVERAL_HELD_REGRESSIONS, several::judge_shuffled);
     harness::check(generate::several, 2_000, SEVERAL_REGRESSIONS, several::judge_shuffled);
     harness::check(generate::small, 2_000, SMALL_REGRESSIONS, several::judge_shuffled);
 }
 
 #[test]
 fn mutated_proofs_are_refused() {
-    proofs::check_mutants(1_000, PROOF_REGRESSIONS);
+    proofs::check_mutants(generate::small, 1_000, PROOF_REGRESSIONS);
+    proofs::check_mutants(generate::held, 500, HELD_REGRESSIONS);
 }
 
 #[test]
 fn what_fits_cannot_be_proved_not_to() {
-    proofs::check_transplants(5_000, PROOF_REGRESSIONS);
+    proofs::check_transplants(generate::small, 5_000, PROOF_REGRESSIONS);
+    proofs::check_transplants(generate::held, 2_500, HELD_REGRESSIONS);
 }
 
 #[test]
@@ -60,10 +76,13 @@ fn generated_problems_keep_the_promises_of_the_types() {
 #[test]
 fn the_oracles_agree() {
     harness::check(generate::small, 400, SMALL_REGRESSIONS, |problem, _| oracles::judge_agreement(problem));
+    harness::check(generate::held, 400, HELD_REGRESSIONS, |problem, _| oracles::judge_agreement(problem));
 }
 
 #[test]
 fn changes_that_are_named_help() {
     harness::check(generate::small, 3_000, SMALL_REGRESSIONS, |problem, _| changes::judge(problem));
     harness::check(generate::several, 1_500, SEVERAL_REGRESSIONS, |problem, _| changes::judge(problem));
+    harness::check(generate::held, 1_500, HELD_REGRESSIONS, |problem, _| changes::judge(problem));
+    harness::check(generate::several_held, 1_500, SEVERAL_HELD_REGRESSIONS, |problem, _| changes::judge(problem));
 }

@@ -2,8 +2,8 @@
 //! instance without the branch of a domain that is exchangeable with another, is not among them.
 
 use std::collections::BTreeMap;
-use trellis_engine::{Branch, Claim, DomainId, Gang, GangName, GroupId, Members, Plan, Unready};
-use trellis_testkit::placement::Problem;
+use trellis_engine::{Branch, Claim, DomainId, Gang, GangName, GroupId, Hold, Members, Plan, Unready};
+use trellis_testkit::placement::{Problem, unused_holds};
 
 #[derive(Clone, Debug)]
 pub struct Mutant {
@@ -74,7 +74,11 @@ impl Case<'_> {
                 }
             }
             Claim::BoundApart { group } => {
-                let bound = |other: GroupId| self.below(other).any(|pod| self.gang.pods[pod].bound.is_some());
+                let bound = |other: GroupId| {
+                    let mut holds = self.gang.holds.iter().map(|hold| hold.group);
+                    self.below(other).any(|pod| self.gang.pods[pod].bound.is_some())
+                        || holds.any(|leaf| self.gang.ancestry(leaf).any(|above| above == other))
+                };
                 for group in self.others(*group, |other| !bound(other) && (other > 0 || self.gang.base.is_none())) {
                     add(Claim::BoundApart { group }, "a group without bound pods");
                 }
@@ -315,7 +319,11 @@ impl Case<'_> {
         let placed = gangs.iter().zip(&self.plan.decisions).flat_map(|(gang, decision)| {
             decision.placed.iter().map(|(pod, place)| (place.node, &gang.pods[*pod].request))
         });
-        for (_, request) in occupants.chain(bound).chain(placed).filter(|(at, _)| *at as usize == node) {
+        let own = self.gang.priority;
+        let held = gangs.iter().zip(&self.plan.decisions).filter(|(it, _)| it.id != self.gang.id && it.priority >= own);
+        let held: Vec<Hold> = held.flat_map(|(it, decision)| unused_holds(it, &decision.placed)).collect();
+        let held = held.iter().map(|hold| (hold.place.node, &hold.request));
+        for (_, request) in occupants.chain(bound).chain(placed).chain(held).filter(|(at, _)| *at as usize == node) {
             free.iter_mut().zip(request.iter()).for_each(|(free, asked)| *free -= asked);
         }
         free

@@ -6,17 +6,17 @@ use super::single::checked_plan;
 use trellis_engine::check::check_proof;
 use trellis_engine::{Claim, Gang, Members, Outcome, Plan};
 use trellis_testkit::mutate::Dice;
-use trellis_testkit::placement::{Problem, exhaustive, generate};
+use trellis_testkit::placement::{Problem, exhaustive};
 
 /// Mutants of one proof, so that many proofs are tried.
 const OF_ONE: usize = 3;
 
 /// Changes so many proofs, each in a way after which it must be refused.
-pub fn check_mutants(cases: u64, regressions: &[u64]) {
+pub fn check_mutants(generate: fn(u64) -> Problem, cases: u64, regressions: &[u64]) {
     let cases = harness::times(cases);
     let mut refused = 0;
     for seed in regressions.iter().copied().chain(harness::seed()..) {
-        let Some((problem, plan, gang, proof)) = infeasible(seed) else { continue };
+        let Some((problem, plan, gang, proof)) = infeasible(generate, seed) else { continue };
         let mut mutants = mutants(&problem, &plan, gang, &proof);
         let mut dice = Dice::new(seed);
         for _ in 0..OF_ONE.min(mutants.len()) {
@@ -32,8 +32,8 @@ pub fn check_mutants(cases: u64, regressions: &[u64]) {
 }
 
 /// A problem in which one gang alone has no place, and the proof.
-fn infeasible(seed: u64) -> Option<(Problem, Plan, usize, Claim)> {
-    let problem = generate::small(seed);
+fn infeasible(generate: fn(u64) -> Problem, seed: u64) -> Option<(Problem, Plan, usize, Claim)> {
+    let problem = generate(seed);
     let gang = problem.gangs.len() - 1;
     let plan = checked_plan(&problem).ok()?;
     let others = plan.decisions.iter().take(gang).all(|decision| decision.placed.is_empty());
@@ -42,11 +42,11 @@ fn infeasible(seed: u64) -> Option<(Problem, Plan, usize, Claim)> {
 }
 
 /// Changes so many problems such that the gang fits: what was proved before must be refused.
-pub fn check_transplants(cases: u64, regressions: &[u64]) {
+pub fn check_transplants(generate: fn(u64) -> Problem, cases: u64, regressions: &[u64]) {
     let cases = harness::times(cases);
     let mut refused = 0;
     for seed in regressions.iter().copied().chain(harness::seed()..) {
-        let Some((problem, plan, gang, proof)) = infeasible(seed) else { continue };
+        let Some((problem, plan, gang, proof)) = infeasible(generate, seed) else { continue };
         for eased in eased(&problem, gang) {
             if exhaustive::fits(&eased, gang) == Ok(true) {
                 let checked = check_proof(&eased.cluster, &eased.gangs, &plan, gang, &proof);
@@ -70,6 +70,12 @@ fn eased(problem: &Problem, gang: usize) -> Vec<Problem> {
     };
     for occupant in 0..problem.cluster.occupants.len() {
         with(&|it| drop(it.cluster.occupants.remove(occupant)));
+    }
+    for other in 0..problem.gangs.len() {
+        with(&|it| it.gangs[other].holds.clear());
+        for hold in 0..problem.gangs[other].holds.len() {
+            with(&|it| drop(it.gangs[other].holds.remove(hold)));
+        }
     }
     for node in 0..problem.cluster.nodes.len() {
         with(&|it| it.cluster.nodes[node].allocatable.iter_mut().for_each(|amount| *amount *= 2));

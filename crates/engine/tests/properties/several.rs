@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use trellis_engine::{Outcome, Plan};
 use trellis_testkit::mutate::Dice;
-use trellis_testkit::placement::{Problem, exhaustive};
+use trellis_testkit::placement::{Problem, exhaustive, unused_holds};
 
 pub fn judge(problem: &Problem) -> Judged {
     let plan = checked_plan(problem)?;
@@ -15,15 +15,17 @@ pub fn judge(problem: &Problem) -> Judged {
     let is_placed = |gang: usize| plan.decisions[gang].outcome == Outcome::Placed;
     let first = order[0];
     let scaled = problem.gangs[first].base.is_some();
+    // What is held against it may be given back by those who come later.
+    let may_gain = problem.gangs.iter().any(|gang| !gang.holds.is_empty());
     match exhaustive::fits(problem, first) {
-        Ok(fits) if !scaled && fits != is_placed(first) => {
+        Ok(fits) if !scaled && fits != is_placed(first) && (fits || !may_gain) => {
             return Err(format!("the first gang, {first}, alone fits: {fits}; and is placed: {}", is_placed(first)));
         }
         Ok(_) => {}
         Err(too_large) => return Ok(too_large.into()),
     }
     for (rank, gang) in order.iter().enumerate() {
-        let after = after(problem, &plan, &order[..rank]);
+        let after = after(problem, &plan, &order[..rank], *gang);
         match exhaustive::best(&after, *gang) {
             Ok(Some(best)) if !is_placed(*gang) => {
                 return Err(format!("gang {gang} waits, and fits in what the plan leaves: {best:?}"));
@@ -49,10 +51,15 @@ fn order(problem: &Problem) -> Vec<usize> {
     order
 }
 
-/// The problem as the plan leaves it to a gang behind others: what is placed is bound, what they reserve is closed.
-fn after(problem: &Problem, plan: &Plan, ahead: &[usize]) -> Problem {
+/// The problem as the plan leaves it to a gang behind others: what is placed is bound and has used up what was held for
+/// it, what others reserve is closed, unless the gang has holds there.
+fn after(problem: &Problem, plan: &Plan, ahead: &[usize], viewer: usize) -> Problem {
     let mut after = problem.clone();
-    for (gang, decision) in after.gangs.iter_mut().zip(&plan.decisions) {
+    for (number, (gang, decision)) in after.gangs.iter_mut().zip(&plan.decisions).enumerate() {
+        // Its own holds say where it is, used up or not, and are not held against it.
+        if number != viewer {
+            gang.holds = unused_holds(gang, &decision.placed);
+        }
         for (pod, place) in &decision.placed {
             let pod = &mut gang.pods[*pod];
             pod.bound = Some(*place);
@@ -64,7 +71,8 @@ fn after(problem: &Problem, plan: &Plan, ahead: &[usize]) -> Problem {
             }
         }
     }
-    for node in ahead.iter().flat_map(|gang| &plan.decisions[*gang].reserved) {
+    let own = |node: &u32| problem.gangs[viewer].holds.iter().any(|hold| hold.place.node == *node);
+    for node in ahead.iter().flat_map(|gang| &plan.decisions[*gang].reserved).filter(|node| !own(node)) {
         after.cluster.eligibility.iter_mut().for_each(|kind| kind.allowed.set(*node as usize, false));
     }
     after
@@ -77,6 +85,7 @@ pub fn judge_shuffled(problem: &Problem, seed: u64) -> Judged {
     shuffle(&mut shuffled.gangs, &mut dice);
     for gang in &mut shuffled.gangs {
         shuffle(&mut gang.pods, &mut dice);
+        shuffle(&mut gang.holds, &mut dice);
     }
     let (one, other) = (places(problem)?, places(&shuffled)?);
     if one == other {

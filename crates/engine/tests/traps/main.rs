@@ -3,9 +3,11 @@
 
 mod expect;
 mod greedy;
+mod holds;
 mod notation;
 mod packing;
 mod related;
+mod without;
 
 use trellis_engine::check::check_plan;
 use trellis_engine::{Options, Outcome, plan};

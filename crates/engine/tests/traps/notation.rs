@@ -13,13 +13,14 @@
 //! - leader: 1 x cpu=1                                 a leaf; min counts pods, and is all of them if not given
 //! - workers
 //! -- worker preferred=t/rack min=2: 3 x gpu=8 + 1 x gpu=8 @a1
+//! -- other: 2 x gpu=8 + 1 x gpu=8 ~a2              two that wait, and the place of one that is gone
 //! ```
 
 use fixedbitset::FixedBitSet;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use trellis_engine::{
-    Cluster, Constraint, Eligibility, Gang, GangName, Group, GroupId, Level, Members, Node, Occupant, Place, Pod,
+    Cluster, Constraint, Eligibility, Gang, GangName, Group, GroupId, Hold, Level, Members, Node, Occupant, Place, Pod,
     Topology, Zone,
 };
 use trellis_testkit::placement::Problem;
@@ -42,7 +43,11 @@ pub fn problem(cluster: &str, gangs: &str) -> Problem {
         let mut group = Group { name, parent, ..Group::default() };
         group.members = Members::Groups { min: usize::MAX };
         if let Some(pods) = pods {
-            let pods = pods.split(" + ").flat_map(|it| some_pods(cluster, it));
+            let (held, pods): (Vec<&str>, Vec<&str>) = pods.split(" + ").partition(|it| it.contains('~'));
+            for (request, place) in held.iter().flat_map(|it| some_pods(cluster, &it.replace('~', "@"))) {
+                gang.holds.extend(place.map(|place| Hold { group: gang.groups.len(), place, request }));
+            }
+            let pods = pods.into_iter().flat_map(|it| some_pods(cluster, it));
             for (n, (request, bound)) in pods.enumerate() {
                 let name = format!("{}-{}-{n}", gang.id.name, group.name);
                 gang.pods.push(Pod { name, group: gang.groups.len(), request, eligibility: 0, bound });
@@ -72,6 +77,7 @@ fn setting(cluster: &Cluster, gang: &mut Gang, group: &mut Group, word: &str) {
             Members::Groups { min } | Members::Pods { min } => *min = value.parse().expect("a number"),
         },
         "base" => gang.base = Some(GangName { namespace: "default".to_owned(), name: value.to_owned() }),
+        "reserve" => gang.reserve = value == "true",
         "priority" => gang.priority = value.parse().expect("a number"),
         "required" | "preferred" => {
             let (topology, level) = find_level(cluster, value);
@@ -109,7 +115,7 @@ fn cluster(text: &str, gangs: &str) -> Cluster {
     let mut cluster = Cluster::default();
     // Whatever is asked for or offered.
     let words = text.split([' ', '\n', '(', ')', ',']).chain(gangs.split([' ', '\n', ',']));
-    let settings = ["min", "base", "priority", "required", "preferred"];
+    let settings = ["min", "base", "priority", "reserve", "required", "preferred"];
     let names = words.filter_map(|word| Some(word.split_once('=')?.0)).filter(|name| !settings.contains(name));
     cluster.resources = names.chain(["pods"]).collect::<BTreeSet<_>>().into_iter().map(str::to_owned).collect();
     for line in lines(text) {

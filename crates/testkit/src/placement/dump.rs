@@ -2,7 +2,7 @@
 
 use super::{Problem, facts};
 use std::fmt::{Display, Formatter, Result};
-use trellis_engine::{Cluster, Constraint, Gang, GroupId, Members, Place, Pod};
+use trellis_engine::{Cluster, Constraint, Gang, GroupId, Hold, Members, Place, Pod};
 
 impl Display for Problem {
     fn fmt(&self, f: &mut Formatter) -> Result {
@@ -12,7 +12,7 @@ impl Display for Problem {
             let levels: Vec<String> = topology.levels.iter().map(|level| level.name.clone()).collect();
             writeln!(f, "topology {}: {}", topology.name, levels.join(" > "))?;
         }
-        for (node, free) in nodes.iter().zip(facts::free(&self.cluster, &self.gangs)) {
+        for (node, free) in nodes.iter().zip(facts::free(&self.cluster, &self.gangs, None)) {
             let paths: Vec<String> = node.paths.iter().map(|path| path.join("/")).collect();
             write!(f, "node {} ({}) {:?} free {free:?}", node.name, paths.join(", "), node.allocatable)?;
             for zone in &node.zones {
@@ -79,6 +79,11 @@ impl Problem {
                 write!(f, " bound to {}", self.cluster.nodes[*node as usize].name)?;
                 zone.iter().try_for_each(|zone| write!(f, " zone {zone}"))?;
             }
+            writeln!(f)?;
+        }
+        for Hold { request, place, .. } in gang.holds.iter().filter(|hold| hold.group == leaf) {
+            write!(f, "{indent}  held {request:?} at {}", self.cluster.nodes[place.node as usize].name)?;
+            place.zone.iter().try_for_each(|zone| write!(f, " zone {zone}"))?;
             writeln!(f)?;
         }
         Ok(())

@@ -11,7 +11,7 @@ use trellis_engine::{Gang, GroupId, Place, Pod};
 /// Steps after which a problem is too large.
 pub const LIMIT: u64 = 3_000_000;
 
-/// The best placements of one gang of a problem, in which other gangs count by their bound pods alone; none if its
+/// The best placements of one gang of a problem, in which other gangs count by their bound pods and holds alone; none if its
 /// minima cannot be placed.
 pub fn best(problem: &Problem, gang: usize) -> Result<Option<Best>, TooLarge> {
     solve(problem, gang, false)
@@ -95,15 +95,12 @@ impl<'a> Search<'a> {
     fn new(problem: &'a Problem, gang: usize, any: bool) -> Self {
         let cluster = &problem.cluster;
         let requirements = facts::requirements(cluster, &problem.gangs, gang);
-        let nodes = facts::free(cluster, &problem.gangs);
+        let nodes = facts::free(cluster, &problem.gangs, Some(gang));
+        let zone = |place: &Place| facts::left_in_zone(cluster, &problem.gangs, gang, *place);
         let gang = &problem.gangs[gang];
         // All places that there are; which of them a pod may use is told by its kind.
         let mut places = facts::places(cluster, Zones::Ignored);
         places.extend(facts::places(cluster, Zones::Required));
-        let zone = |place: &Place| match place.zone {
-            Some(zone) => cluster.nodes[place.node as usize].zones[usize::from(zone)].available.clone(),
-            None => vec![None; cluster.resources.len()],
-        };
         let mut search = Self {
             gang,
             nodes,
@@ -127,7 +124,7 @@ impl<'a> Search<'a> {
         search
     }
 
-    /// Sets the spans to what bound pods use.
+    /// Sets the spans to what bound pods and holds use.
     fn count_bound(&mut self, problem: &Problem) {
         let (terms, spans) = facts::terms(self.gang);
         self.spans = vec![0; spans];
@@ -142,11 +139,10 @@ impl<'a> Search<'a> {
             let counters = (0..terms.len()).filter(|it| groups.contains(&terms[*it].group)).collect();
             self.above.push(Above { groups, fences, counters });
         }
-        for pod in &self.gang.pods {
-            if let Some(place) = pod.bound {
-                let at = self.places.iter().position(|it| *it == place).expect("bound to a place that exists");
-                self.stand(pod.group, at);
-            }
+        let bound = self.gang.pods.iter().filter_map(|pod| Some((pod.group, pod.bound?)));
+        for (leaf, place) in bound.chain(self.gang.holds.iter().map(|hold| (hold.group, hold.place))) {
+            let at = self.places.iter().position(|it| *it == place).expect("a place that exists");
+            self.stand(leaf, at);
         }
     }
 

@@ -1,6 +1,6 @@
 //! What follows from the plain data without any search: domains, what is free, what bound pods fix.
 
-use trellis_engine::{Cluster, Gang, GroupId, Members, NodeId, Place};
+use trellis_engine::{Cluster, Gang, GroupId, Hold, Members, NodeId, Place};
 
 /// Where a place stands at a level.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,17 +29,64 @@ pub fn stand(cluster: &Cluster, topology: usize, level: usize, place: Place) -> 
     Stand::Outside(place.node)
 }
 
-/// What every node has left when all that is bound has been charged. Less than nothing where it is overcommitted.
-pub fn free(cluster: &Cluster, gangs: &[Gang]) -> Vec<Vec<i64>> {
+/// The holds that a gang sees: those of others whose priority is not lower than its own.
+pub fn seen(gangs: &[Gang], viewer: usize) -> impl Iterator<Item = &Hold> {
+    let others = gangs.iter().enumerate().filter(move |(other, it)| {
+        let is_other = *other != viewer;
+        is_other && it.priority >= gangs[viewer].priority
+    });
+    others.flat_map(|(_, gang)| &gang.holds)
+}
+
+/// What every node has left when all that is bound has been charged, and all that is held against a gang, if it is one
+/// gang that asks. Less than nothing where it is overcommitted.
+pub fn free(cluster: &Cluster, gangs: &[Gang], viewer: Option<usize>) -> Vec<Vec<i64>> {
     let mut free: Vec<Vec<i64>> = cluster.nodes.iter().map(|node| node.allocatable.clone()).collect();
     let occupants = cluster.occupants.iter().map(|occupant| (occupant.node, &occupant.request));
     let bound = gangs.iter().flat_map(|gang| &gang.pods).filter_map(|pod| Some((pod.bound?.node, &pod.request)));
-    for (node, request) in occupants.chain(bound) {
+    let held = viewer.into_iter().flat_map(|viewer| seen(gangs, viewer)).map(|hold| (hold.place.node, &hold.request));
+    for (node, request) in occupants.chain(bound).chain(held) {
         for (free, asked) in free[node as usize].iter_mut().zip(request.iter()) {
             *free -= asked;
         }
     }
     free
+}
+
+/// What is left for a gang in the zone that a place is in; none for what zones do not divide. Bound pods are off it
+/// already, held places are not.
+pub fn left_in_zone(cluster: &Cluster, gangs: &[Gang], viewer: usize, place: Place) -> Vec<Option<i64>> {
+    let Some(zone) = place.zone else { return vec![None; cluster.resources.len()] };
+    let mut left = cluster.nodes[place.node as usize].zones[usize::from(zone)].available.clone();
+    for hold in seen(gangs, viewer).filter(|hold| hold.place == place) {
+        for (left, held) in left.iter_mut().zip(hold.request.iter()) {
+            *left = left.map(|left| left - held);
+        }
+    }
+    left
+}
+
+/// The holds of a gang that are left when some of its pods are given places: each uses up one of its leaf, first what is
+/// held at its place for what asks for the same, then what is held on its node, then any; the first by place and request.
+pub fn unused(gang: &Gang, placed: &[(usize, Place)]) -> Vec<Hold> {
+    let mut holds = gang.holds.clone();
+    holds.sort();
+    let mut pods = placed.to_vec();
+    for distance in 0..3 {
+        for (pod, place) in std::mem::take(&mut pods) {
+            let group = gang.pods[pod].group;
+            let is_near = |hold: &Hold| match distance {
+                0 => hold.place == place && hold.request == gang.pods[pod].request,
+                1 => hold.place.node == place.node,
+                _ => true,
+            };
+            match holds.iter().position(|hold| hold.group == group && is_near(hold)) {
+                Some(used) => drop(holds.remove(used)),
+                None => pods.push((pod, place)),
+            }
+        }
+    }
+    holds
 }
 
 /// Whether a request fits into what is free. What a pod does not ask for may be overcommitted.
@@ -91,7 +138,7 @@ pub struct Requirement<'a> {
     pub group: GroupId,
     pub topology: usize,
     pub level: usize,
-    /// Where bound pods stand, each stand once.
+    /// Where bound pods and holds stand, each stand once.
     pub bound: Vec<Stand<'a>>,
 }
 
@@ -117,9 +164,10 @@ pub fn requirements<'a>(cluster: &'a Cluster, gangs: &[Gang], gang: usize) -> Ve
     for (group, constraint, base) in own.chain(bases) {
         let Some((topology, level)) = constraint.and_then(|it| Some((it.topology, it.required?))) else { continue };
         let own = gang.pods.iter().filter(|pod| gang.ancestry(pod.group).any(|above| above == group));
-        let all = own.chain(base.into_iter().flat_map(|base| &base.pods));
-        let mut bound: Vec<Stand> =
-            all.filter_map(|pod| pod.bound).map(|place| stand(cluster, topology, level, place)).collect();
+        let all = own.chain(base.into_iter().flat_map(|base| &base.pods)).filter_map(|pod| pod.bound);
+        let held = gang.holds.iter().filter(|hold| gang.ancestry(hold.group).any(|above| above == group));
+        let held = held.chain(base.into_iter().flat_map(|base| &base.holds)).map(|hold| hold.place);
+        let mut bound: Vec<Stand> = all.chain(held).map(|place| stand(cluster, topology, level, place)).collect();
         bound.sort();
         bound.dedup();
         found.push(Requirement { group, topology, level, bound });

@@ -6,6 +6,7 @@
 mod bind;
 mod cluster;
 mod gang;
+mod lose;
 
 use super::{Problem, facts};
 use crate::mutate::Dice;
@@ -74,23 +75,62 @@ fn raw_small(draw: &mut Draw) -> Problem {
     problem
 }
 
+/// A small problem in which members have been lost, of the gang, of its base, or of another gang that has no pods waiting.
+pub fn held(seed: u64) -> Problem {
+    let mut draw = Draw::new(seed);
+    let edge = draw.chance(75);
+    for _ in 0..8 {
+        let mut problem = raw_small(&mut draw);
+        for gang in 0..problem.gangs.len() {
+            lose::some(&mut draw, &mut problem, gang);
+        }
+        if draw.chance(50) {
+            let other = gang::gang(&mut draw, &problem.cluster, "other", Scale { groups: 2, pods: 3, ..SMALL });
+            lose::neighbour(&mut draw, &mut problem, other);
+        }
+        if !edge || bind::bring_to_the_edge(&mut draw, &mut problem) {
+            return problem;
+        }
+    }
+    raw_small(&mut draw)
+}
+
 /// A problem for the integer program: one gang, no zones.
 pub fn medium(seed: u64) -> Problem {
-    let mut draw = Draw::new(seed);
-    let mut problem = Problem { cluster: cluster::cluster(&mut draw, MEDIUM), gangs: Vec::new() };
-    let gang = gang::gang(&mut draw, &problem.cluster, "gang", MEDIUM);
-    add(&mut draw, &mut problem, gang);
-    bind::tighten(&mut draw, &mut problem);
+    medium_of(&mut Draw::new(seed), false)
+}
+
+/// The same, and members have been lost.
+pub fn medium_held(seed: u64) -> Problem {
+    medium_of(&mut Draw::new(seed), true)
+}
+
+fn medium_of(draw: &mut Draw, held: bool) -> Problem {
+    let mut problem = Problem { cluster: cluster::cluster(draw, MEDIUM), gangs: Vec::new() };
+    let gang = gang::gang(draw, &problem.cluster, "gang", MEDIUM);
+    add(draw, &mut problem, gang);
+    if held {
+        lose::some(draw, &mut problem, 0);
+    }
+    bind::tighten(draw, &mut problem);
     problem
 }
 
 /// Two to five small gangs that compete, some of them bound, some reserving, some scaled with their base among them.
 pub fn several(seed: u64) -> Problem {
-    let mut draw = Draw::new(seed);
-    let mut problem = Problem { cluster: cluster::cluster(&mut draw, SEVERAL), gangs: Vec::new() };
+    several_of(&mut Draw::new(seed), false)
+}
+
+/// The same, and members have been lost.
+pub fn several_held(seed: u64) -> Problem {
+    several_of(&mut Draw::new(seed), true)
+}
+
+fn several_of(draw: &mut Draw, held: bool) -> Problem {
+    let mut problem = Problem { cluster: cluster::cluster(draw, SEVERAL), gangs: Vec::new() };
     for n in 0..draw.between(2, 5) {
         let name = format!("{}{n}", draw.of(&["a", "b", "c"]));
-        let mut gang = gang::gang(&mut draw, &problem.cluster, &name, SEVERAL);
+        let mut gang = gang::gang(draw, &problem.cluster, &name, SEVERAL);
         gang.priority = *draw.of(&[-5, 0, 0, 0, 10]);
         gang.created = *draw.of(&[100, 100, 200, 300]);
         gang.reserve = draw.chance(15);
@@ -100,9 +140,12 @@ pub fn several(seed: u64) -> Problem {
             (gang.priority, gang.created) = (base.priority, base.created + 50);
             gang.base = Some(base.id.clone());
         }
-        add(&mut draw, &mut problem, gang);
+        add(draw, &mut problem, gang);
+        if held && draw.chance(70) {
+            lose::some(draw, &mut problem, n);
+        }
     }
-    bind::tighten(&mut draw, &mut problem);
+    bind::tighten(draw, &mut problem);
     problem
 }
 

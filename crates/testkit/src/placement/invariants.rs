@@ -86,4 +86,12 @@ fn check_gang(cluster: &Cluster, gang: &Gang, check: &mut impl FnMut(bool, &str)
             check(node.is_some_and(|node| zone(node.zones.len())), "bound to nowhere");
         }
     }
+    for hold in &gang.holds {
+        let leaf = gang.groups.get(hold.group).is_some_and(|it| matches!(it.members, Members::Pods { .. }));
+        check(leaf, "a hold of no leaf");
+        let amounts = hold.request.len() == cluster.resources.len() && hold.request.iter().all(|held| *held >= 0);
+        let node = cluster.nodes.get(hold.place.node as usize);
+        let zone = |zones: usize| hold.place.zone.is_none_or(|zone| usize::from(zone) < zones);
+        check(amounts && node.is_some_and(|node| zone(node.zones.len())), "a hold of nothing or nowhere");
+    }
 }

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 /// Nodes of the solver's tree after which a problem is too large.
 const LIMIT: u64 = 3_000;
 
-/// The best placements of one gang of a problem, in which other gangs count by their bound pods alone; none if its
+/// The best placements of one gang of a problem, in which other gangs count by their bound pods and holds alone; none if its
 /// minima cannot be placed.
 ///
 /// # Panics

@@ -56,6 +56,9 @@ fn smaller(problem: &Problem) -> Vec<Problem> {
             with(&|it| drop(it.gangs[gang].pods.remove(pod)));
             with(&|it| it.gangs[gang].pods[pod].bound = None);
         }
+        for hold in 0..problem.gangs[gang].holds.len() {
+            with(&|it| drop(it.gangs[gang].holds.remove(hold)));
+        }
         for group in 0..problem.gangs[gang].groups.len() {
             with(&|it| it.gangs[gang].groups[group].constraint = None);
             with(&|it| it.gangs[gang].groups[group].constraint.iter_mut().for_each(|it| it.required = None));
@@ -77,12 +80,14 @@ fn without_group(gang: &mut Gang, group: GroupId) {
         return;
     }
     gang.pods.retain(|pod| pod.group != group);
+    gang.holds.retain(|hold| hold.group != group);
     gang.groups.remove(group);
     if let Members::Groups { min } = &mut gang.groups[parent].members {
         *min = siblings.min(*min);
     }
     let moved = |other: &mut GroupId| *other -= usize::from(*other > group);
     gang.pods.iter_mut().for_each(|pod| moved(&mut pod.group));
+    gang.holds.iter_mut().for_each(|hold| moved(&mut hold.group));
     gang.groups.iter_mut().filter_map(|it| it.parent.as_mut()).for_each(moved);
 }
 
@@ -99,6 +104,8 @@ fn without_node(problem: &mut Problem, node: usize) {
     for gang in &mut problem.gangs {
         gang.pods.retain(|pod| pod.bound.is_none_or(|place| place.node != id));
         gang.pods.iter_mut().filter_map(|pod| pod.bound.as_mut()).for_each(|place| moved(&mut place.node));
+        gang.holds.retain(|hold| hold.place.node != id);
+        gang.holds.iter_mut().for_each(|hold| moved(&mut hold.place.node));
     }
     for kind in &mut problem.cluster.eligibility {
         for set in [&mut kind.allowed, &mut kind.barred] {
@@ -127,4 +134,5 @@ fn without_resource(problem: &mut Problem, resource: usize) {
     }
     problem.cluster.occupants.iter_mut().for_each(|it| it.request = without(&it.request));
     problem.gangs.iter_mut().flat_map(|gang| &mut gang.pods).for_each(|it| it.request = without(&it.request));
+    problem.gangs.iter_mut().flat_map(|gang| &mut gang.holds).for_each(|it| it.request = without(&it.request));
 }

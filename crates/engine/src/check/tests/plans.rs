@@ -3,7 +3,7 @@
 use super::*;
 use crate::check::check_plan;
 use crate::cluster::Occupant;
-use crate::gang::Unready;
+use crate::gang::{Hold, Unready};
 
 /// Two racks of two nodes, and a node without labels; each node takes two pods of 4 GPUs.
 fn racks() -> Cluster {
@@ -173,4 +173,47 @@ fn reservations() {
     let mut gangs = [single("a", 9, 0), single("b", 1, 5)];
     gangs[0].base = Some(gangs[1].id.clone());
     faults(&racks(), &gangs, &[pod(1), keeping(&[1])], &[ahead, "its base has no place"]);
+}
+
+#[test]
+fn holds() {
+    let single = |name, priority| Gang { priority, ..gang(name).leaf(None, 1, None, &[(1, [1, 4])]) };
+    let hold = |node, gpus| Hold { group: 0, place: at(node), request: [1, gpus].into() };
+    let owner = |node| Gang { holds: vec![hold(node, 4), hold(node, 4)], ..single("owner", 0) };
+    let taken = "node n0: 4 of gpu is placed and 8 is held against it, and 8 is free";
+    let waiting = Decision { outcome: Outcome::Undecided, ..placed(&[]) };
+    let case = |priority, owned: &Decision, node, expected: &[&str]| {
+        let gangs = [single("other", priority), owner(0)];
+        faults(&racks(), &gangs, &[placed(&[(0, at(node))]), owned.clone()], expected);
+    };
+    case(0, &waiting, 0, &[taken]);
+    case(-1, &waiting, 0, &[taken]);
+    case(1, &waiting, 0, &[]);
+    case(0, &waiting, 1, &[]);
+    // A pod of the owner uses up one, wherever it goes; the first on its own node.
+    case(0, &placed(&[(0, at(0))]), 0, &[]);
+    case(0, &placed(&[(0, at(1))]), 0, &[]);
+    let apart = Gang { holds: vec![hold(0, 8), hold(1, 8)], ..single("owner", 0) };
+    let both = |node, pod, expected: &[&str]| {
+        let gangs = [single("other", 0), apart.clone()];
+        faults(&racks(), &gangs, &[placed(&[(0, at(node))]), placed(&[(0, at(pod))])], expected);
+    };
+    both(1, 2, &["node n1: 4 of gpu is placed and 8 is held against it"]);
+    both(0, 2, &[]);
+    both(0, 1, &["node n0: 4 of gpu is placed and 8 is held against it"]);
+}
+
+#[test]
+fn holds_say_where_a_gang_is() {
+    let hold = |group, node| Hold { group, place: at(node), request: [1, 4].into() };
+    let held = Gang { holds: vec![hold(1, 2)], ..pair() };
+    faults(&racks(), std::slice::from_ref(&held), &[placed(&[(0, at(2)), (1, at(3))])], &[]);
+    faults(&racks(), std::slice::from_ref(&held), &[placed(&[(0, at(0)), (1, at(0))])], &["group g1 is not in one"]);
+    // They are no pods.
+    faults(&racks(), std::slice::from_ref(&held), &[placed(&[(0, at(2))])], &["without", "g0 is not", "g1 is not"]);
+    let base = Gang { holds: vec![hold(0, 0)], ..gang("base").leaf(None, 0, required(1), &[]) };
+    let scaled = gang("scaled").leaf(None, 1, None, &[(1, [1, 4])]);
+    let gangs = [Gang { base: Some(base.id.clone()), ..scaled }, base];
+    faults(&racks(), &gangs, &[placed(&[(0, at(1))]), placed(&[])], &[]);
+    faults(&racks(), &gangs, &[placed(&[(0, at(2))]), placed(&[])], &["not in the domain of its base"]);
 }

@@ -22,7 +22,7 @@ pub(super) fn bind(draw: &mut Draw, problem: &mut Problem, gang: usize, percent:
                 break;
             }
             let place = *draw.of(&places);
-            let free = facts::free(&problem.cluster, &problem.gangs);
+            let free = facts::free(&problem.cluster, &problem.gangs, None);
             let eligible = problem.gangs[gang].pods[pod].eligibility;
             if facts::fits(&problem.gangs[gang].pods[pod].request, &free[place.node as usize])
                 && problem.cluster.eligibility[eligible].allowed.contains(place.node as usize)
@@ -50,7 +50,7 @@ pub(super) fn tighten(draw: &mut Draw, problem: &mut Problem) {
     let target = *draw.of(&[4, 5, 5, 6, 8, 12, 1000]);
     let requests = requests(problem);
     for _ in 0..40 {
-        let free = facts::free(&problem.cluster, &problem.gangs);
+        let free = facts::free(&problem.cluster, &problem.gangs, None);
         let is_loose = |resource: usize| {
             let asked: i64 = requests.iter().map(|request| request[resource]).sum();
             let free: i64 = free.iter().map(|free| free[resource].max(0)).sum();
@@ -97,7 +97,7 @@ fn occupy(draw: &mut Draw, problem: &mut Problem, requests: &[Arc<[i64]>]) -> bo
         let part = |(amount, name): (&i64, &String)| if name == "pods" { 1 } else { amount / 2 };
         request = request.iter().zip(&problem.cluster.resources).map(part).collect();
     }
-    let free = facts::free(&problem.cluster, &problem.gangs);
+    let free = facts::free(&problem.cluster, &problem.gangs, None);
     // Now and then a node holds more than it has.
     let has_room = facts::fits(&request, &free[node]) || draw.chance(1);
     if has_room {

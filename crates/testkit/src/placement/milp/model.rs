@@ -30,6 +30,7 @@ struct Kind<'a> {
 /// The problem as the model looks at it.
 struct View<'a> {
     problem: &'a Problem,
+    index: usize,
     gang: &'a Gang,
     free: Vec<Vec<i64>>,
     kinds: Vec<Kind<'a>>,
@@ -38,8 +39,8 @@ struct View<'a> {
 impl Model {
     pub(super) fn new(problem: &Problem, gang: usize) -> Self {
         let requirements = facts::requirements(&problem.cluster, &problem.gangs, gang);
-        let free = facts::free(&problem.cluster, &problem.gangs);
-        let mut view = View { problem, gang: &problem.gangs[gang], free, kinds: Vec::new() };
+        let free = facts::free(&problem.cluster, &problem.gangs, Some(gang));
+        let mut view = View { problem, index: gang, gang: &problem.gangs[gang], free, kinds: Vec::new() };
         let mut model = Self::default();
         view.kinds = model.kinds(&view);
         model.members = view.kinds.iter().flat_map(|kind| &kind.at).map(|(_, pods, _)| *pods).sum();
@@ -89,9 +90,11 @@ impl Model {
                     let (new, most) = view.pods(group, |place| place.node == id);
                     self.constraints.push(constraint!(new <= most));
                 }
-                for (zone, n) in node.zones.iter().zip(0..) {
-                    if let Some(free) = zone.available[resource] {
-                        self.limit(&view.kinds, resource, free, |place| place == Place { node: id, zone: Some(n) });
+                for (_, n) in node.zones.iter().zip(0..) {
+                    let zone = Place { node: id, zone: Some(n) };
+                    let left = facts::left_in_zone(&view.problem.cluster, &view.problem.gangs, view.index, zone);
+                    if let Some(free) = left[resource] {
+                        self.limit(&view.kinds, resource, free, |place| place == zone);
                     }
                 }
             }
@@ -163,7 +166,10 @@ impl Model {
         let stand = |place| facts::stand(&view.problem.cluster, term.topology, term.level, place);
         let below = |pod: &&Pod| view.gang.ancestry(pod.group).any(|group| group == term.group);
         let all = view.gang.pods.iter().filter(below);
-        let bound: Vec<Stand> = all.clone().filter_map(|pod| pod.bound).map(stand).collect();
+        let held = view.gang.holds.iter().filter(|hold| view.gang.ancestry(hold.group).any(|it| it == term.group));
+        let held: Vec<Place> = held.map(|hold| hold.place).collect();
+        let bound = all.clone().filter_map(|pod| pod.bound).chain(held.iter().copied());
+        let bound: Vec<Stand> = bound.map(stand).collect();
         let mut used = Expression::default();
         let mut room = Vec::new();
         let mut stands = view.stands(term.group, stand);
@@ -184,7 +190,7 @@ impl Model {
         }
         // So many domains are needed at least, even if the largest are used.
         room.sort_by(|a, b| b.total_cmp(a));
-        let mut left = whole(all.count());
+        let mut left = whole(all.count() + held.len());
         let least = room.iter().take_while(|room| (left > 0.0, left -= **room).0).count();
         self.cuts.push(constraint!(used.clone() >= whole(least)));
         self.spans[term.span] += used;
@@ -241,7 +247,7 @@ impl View<'_> {
         stands
     }
 
-    /// Whether two nodes have the same room, the same neighbours and no pods of the gang's.
+    /// Whether two nodes have the same room, the same neighbours and no pods or holds of the gang's.
     fn exchangeable(&self, a: NodeId, b: NodeId, requirements: &[Requirement]) -> bool {
         let cluster = &self.problem.cluster;
         let node = |id: NodeId| &cluster.nodes[id as usize];
@@ -260,15 +266,18 @@ impl View<'_> {
         let mut levels =
             cluster.topologies.iter().enumerate().flat_map(|(n, it)| (0..it.levels.len()).map(move |l| (n, l)));
         let free = |id: NodeId| &self.free[id as usize];
-        let bound = |pod: &Pod| pod.bound.is_some_and(|place| place.node == a || place.node == b);
+        let is_one = |place: Place| place.node == a || place.node == b;
+        let bound = |pod: &Pod| pod.bound.is_some_and(is_one);
         // Bound pods of the base count too; they are seen in what they require.
-        let required = |it: &Requirement| it.bound.len() == 1 && !self.gang.pods.iter().any(|pod| pod.bound.is_some());
+        let stands = !self.gang.holds.is_empty() || self.gang.pods.iter().any(|pod| pod.bound.is_some());
+        let required = |it: &Requirement| it.bound.len() == 1 && !stands;
         free(a) == free(b)
             && open(a).eq(open(b))
             && node(a).zones.is_empty()
             && node(b).zones.is_empty()
             && levels.all(|(topology, it)| level(topology, it))
             && !self.gang.pods.iter().any(bound)
+            && !self.gang.holds.iter().any(|hold| is_one(hold.place))
             && !requirements.iter().any(required)
     }
 }
