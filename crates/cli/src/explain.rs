@@ -75,7 +75,7 @@ async fn explain(args: &ExplainArgs) -> Result<End> {
     let gangs: Vec<Gang> = found.into_iter().map(|found| gang(found, &pods)).collect();
     let labels = labels(&client, &gangs).await?;
     match args.output {
-        PlanOutput::Json => output::json(&gangs.iter().map(|gang| data(gang)).collect::<Vec<_>>())?,
+        PlanOutput::Json => output::json(&gangs.iter().map(data).collect::<Vec<_>>())?,
         PlanOutput::Table => {
             gangs.iter().flat_map(|gang| words::lines(gang, &labels)).for_each(|line| println!("{line}"))
         }

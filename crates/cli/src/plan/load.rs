@@ -14,6 +14,7 @@ use trellis_api::admission::ClusterView;
 use trellis_api::admission::object::Kind;
 use trellis_api::field::{FieldError, Path};
 use trellis_api::kinds::{PodClique, PodCliqueScalingGroup, PodCliqueSet};
+use trellis_api::names::GANG_GATE;
 use trellis_api::settings::Settings;
 use trellis_lower::problem::{Observed, Problem, problem};
 use trellis_lower::{LiveReplicas, Lowered, Surroundings, lower};
@@ -133,7 +134,7 @@ fn add_set(
             continue;
         }
         match typed::<Pod>(&serde_json::to_value(&pod)?) {
-            Ok(typed) => gathered.pods.add_rendered(namespace, pod.name(), typed, &origin),
+            Ok(typed) => gathered.pods.add_rendered(namespace, pod.name(), without_gate(typed), &origin),
             Err(error) => {
                 render::tell(object, &refusal(error));
                 fit = false;
@@ -142,4 +143,12 @@ fn add_set(
         }
     }
     Ok(fit)
+}
+
+/// A pod as it is once the operator has let it go: on a cluster that runs, one that is still held is not planned.
+fn without_gate(mut pod: Pod) -> Pod {
+    if let Some(gates) = pod.spec.as_mut().and_then(|spec| spec.scheduling_gates.as_mut()) {
+        gates.retain(|gate| gate.name != GANG_GATE);
+    }
+    pod
 }
