@@ -77,7 +77,7 @@ async fn explain(args: &ExplainArgs) -> Result<End> {
     match args.output {
         PlanOutput::Json => output::json(&gangs.iter().map(data).collect::<Vec<_>>())?,
         PlanOutput::Table => {
-            gangs.iter().flat_map(|gang| words::lines(gang, &labels)).for_each(|line| println!("{line}"))
+            gangs.iter().flat_map(|gang| words::lines(gang, &labels)).for_each(|line| println!("{line}"));
         }
     }
     Ok(if gangs.iter().any(Gang::waits) { End::Waiting } else { End::Done })

@@ -7,7 +7,7 @@ use crate::holds::{self, Holds};
 use crate::job::Job;
 use crate::plan::{Options, Outcome, Plan, order};
 use crate::planner::{Placed, anchor, named};
-use crate::proof::DomainId;
+use crate::proof::{Claim, DomainId};
 use crate::snapshot::Snapshot;
 
 /// Where the minima of a waiting gang would go if some others, the `victims`, had nothing: no bound pods, none that the
@@ -23,7 +23,7 @@ pub fn fits_without(
     victims: &[usize],
     options: Options,
 ) -> Option<Vec<(usize, Place)>> {
-    let anchor = anchor_without(snapshot, gangs, plan, gang, victims)?;
+    let anchor = anchor_without(snapshot, gangs, plan, gang, victims).ok()?;
     let mut holds = Holds::new(gangs);
     for (index, (it, decision)) in gangs.iter().zip(&plan.decisions).enumerate() {
         holds.place(snapshot, it, index, &decision.placed);
@@ -57,18 +57,21 @@ fn minimum(snapshot: &mut Snapshot, gang: &Gang, anchor: Option<DomainId>, budge
     Some(named(&job, &found, &found.minimum(&job)).1)
 }
 
-/// The domain of the base, if there is one; none at all if the base has no place.
+/// The domain of the base, if there is one, or why there is none to share.
 fn anchor_without(
     snapshot: &Snapshot,
     gangs: &[Gang],
     plan: &Plan,
     gang: usize,
     victims: &[usize],
-) -> Option<Option<DomainId>> {
+) -> Result<Option<DomainId>, Claim> {
     let base = gangs[gang].base.as_ref();
-    let Some(base) = base.and_then(|base| gangs.iter().position(|other| other.id == *base)) else { return Some(None) };
+    let Some(base) = base.and_then(|base| gangs.iter().position(|other| other.id == *base)) else { return Ok(None) };
     let is_there = plan.decisions[base].outcome == Outcome::Placed && !victims.contains(&base);
-    if is_there { anchor(snapshot, &gangs[base], &plan.decisions[base]).ok() } else { None }
+    if !is_there {
+        return Err(Claim::BaseWaits(gangs[base].id.clone()));
+    }
+    anchor(snapshot, &gangs[base], &plan.decisions[base])
 }
 
 /// Nodes that gangs ahead reserve, but for those on which the gang has holds.

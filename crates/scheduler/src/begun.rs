@@ -182,7 +182,7 @@ fn apart(gang: &Gang, picture: &Picture<'_>, is_begun: &dyn Fn(&str) -> bool) ->
             .filter_map(|at| Some((at, domain(picture, gang.pods[at].bound?, topology, level))))
             .collect();
         let stands = members.iter().find(|(at, _)| !is_begun(&gang.pods[*at].name));
-        let first = stands.or(members.first()).and_then(|(_, domain)| domain.clone());
+        let first = stands.or(members.first()).and_then(|(_, domain)| *domain);
         let begun = members.iter().filter(|(at, _)| is_begun(&gang.pods[*at].name));
         apart.extend(begun.filter(|(_, domain)| domain.is_none() || *domain != first).map(|(at, _)| *at));
     }

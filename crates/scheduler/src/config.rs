@@ -41,7 +41,7 @@ mod tests {
     use serde_json::json;
 
     /// The seconds that places are held, and those after which room is reserved, by the options of the profile.
-    fn check(options: Value, hold: u64, reserve_after: Option<u64>) {
+    fn check(options: &Value, hold: u64, reserve_after: Option<u64>) {
         let config = json!({ "scheduler": { "profiles": [{ "name": "trellis", "config": options }] } });
         let config: OperatorConfiguration = serde_json::from_value(config).expect("a configuration");
         let settings = Settings::of(Some(&config), ["mine".to_owned()]);
@@ -52,11 +52,11 @@ mod tests {
 
     #[test]
     fn options_of_the_profile_count() {
-        check(json!({}), 300, Some(600));
-        check(json!({ "holdSeconds": 0, "reserveAfter": "1m30s" }), 0, Some(90));
-        check(json!({ "holdSeconds": 7, "reserveAfter": 0 }), 7, None);
-        check(json!({ "reserveAfter": "0s" }), 300, None);
-        check(json!({ "reserveAfter": "0" }), 300, None);
+        check(&json!({}), 300, Some(600));
+        check(&json!({ "holdSeconds": 0, "reserveAfter": "1m30s" }), 0, Some(90));
+        check(&json!({ "holdSeconds": 7, "reserveAfter": 0 }), 7, None);
+        check(&json!({ "reserveAfter": "0s" }), 300, None);
+        check(&json!({ "reserveAfter": "0" }), 300, None);
         let none = Settings::of(None, ["mine".to_owned()]);
         assert_eq!((none.hold, none.reserve_after), (Settings::default().hold, Settings::default().reserve_after));
     }

@@ -142,7 +142,7 @@ where
                     self.follower.metrics.watch_restarted(T::KIND);
                     // One that is not served is told by the list.
                     return if let End::Expired = end {
-                        sleep(RETRY_FIRST).await
+                        sleep(RETRY_FIRST).await;
                     };
                 }
             }

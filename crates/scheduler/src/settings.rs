@@ -24,9 +24,9 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             served: BTreeSet::from([profile::TRELLIS.to_owned()]),
-            hold: Duration::from_secs(300),
+            hold: Duration::from_mins(5),
             reserve_after: Some(Duration::from_mins(10)),
-            nomination: Duration::from_secs(300),
+            nomination: Duration::from_mins(5),
             budget: trellis_engine::Options::default().budget,
         }
     }

@@ -47,7 +47,7 @@ async fn list(client: &Client, path: &str, documents: &mut Vec<Document>) -> Res
             Err(error) => return Err(error).with_context(cannot),
         };
         let page: Value = serde_json::from_str(&text).with_context(cannot)?;
-        token = page["metadata"]["continue"].as_str().unwrap_or_default().to_owned();
+        page["metadata"]["continue"].as_str().unwrap_or_default().clone_into(&mut token);
         input::read_text(&format!("cluster: {plural}"), &text, documents)?;
         if token.is_empty() {
             return Ok(());

@@ -25,7 +25,7 @@ async fn until(what: &str, so: impl Fn() -> bool) -> Duration {
 
 fn nodes(stage: &Stage) -> String {
     let seen = stage.index.seen();
-    seen.nodes.keys().map(|name| name.to_string()).collect::<Vec<_>>().join(" ")
+    seen.nodes.keys().map(ToString::to_string).collect::<Vec<_>>().join(" ")
 }
 
 #[tokio::test(start_paused = true)]

@@ -119,6 +119,9 @@ struct Quest<'a, 's> {
 /// How bad a choice is: budgets broken, pods, gangs, the most important of them.
 type Cost = (usize, usize, usize, i32);
 
+/// What it costs, which units leave, and where the gang goes then.
+type Choice = (Cost, Vec<usize>, Vec<(usize, Place)>);
+
 impl Quest<'_, '_> {
     fn best(&mut self, everyone: &[usize]) -> Option<Found> {
         let places = self.ask(everyone)?;
@@ -195,7 +198,7 @@ impl Quest<'_, '_> {
     }
 
     /// Spares as many as can be: those under a budget first, then the most important, then the largest.
-    fn improve(&mut self, mut units: Vec<usize>, best: &mut Option<(Cost, Vec<usize>, Vec<(usize, Place)>)>) {
+    fn improve(&mut self, mut units: Vec<usize>, best: &mut Option<Choice>) {
         let Some(mut places) = self.ask(&units) else { return };
         let mut order = units.clone();
         order.sort_by_key(|unit| {
@@ -215,7 +218,7 @@ impl Quest<'_, '_> {
     }
 
     /// Tries single gangs, and pairs, that would be better than what was found.
-    fn try_small(&mut self, best: &mut Option<(Cost, Vec<usize>, Vec<(usize, Place)>)>) {
+    fn try_small(&mut self, best: &mut Option<Choice>) {
         let Some((cost, ..)) = best else { return };
         let singles = (0..self.units.len()).map(|one| vec![one]);
         let pairs = (0..self.units.len()).flat_map(|one| (0..one).map(move |two| vec![two, one]));

@@ -13,7 +13,7 @@ struct Running {
     readiness: Box<dyn Fn() -> Result<(), String>>,
     metrics: Metrics,
     stop: watch::Sender<bool>,
-    running: JoinHandle<Result<(), RunError>>,
+    task: JoinHandle<Result<(), RunError>>,
     index: Arc<Index>,
     settled: Arc<watch::Sender<Option<u64>>>,
 }
@@ -38,10 +38,10 @@ impl Running {
         let (stop, mut stopped) = watch::channel(false);
         let (readiness, metrics) = (Box::new(scheduler.readiness()), scheduler.metrics());
         let (index, settled) = (scheduler.index.clone(), scheduler.settled.clone());
-        let running = tokio::spawn(scheduler.run(async move {
+        let task = tokio::spawn(scheduler.run(async move {
             let _ = stopped.wait_for(|stopped| *stopped).await;
         }));
-        Self { readiness, metrics, stop, running, index, settled }
+        Self { readiness, metrics, stop, task, index, settled }
     }
 
     /// Waits until it has nothing to do. What was written a moment ago has been seen by then.
@@ -55,7 +55,7 @@ impl Running {
 
     async fn stop(self) -> Result<(), RunError> {
         self.stop.send_replace(true);
-        timeout(Duration::from_mins(1), self.running).await.expect("it stops").expect("no panic")
+        timeout(Duration::from_mins(1), self.task).await.expect("it stops").expect("no panic")
     }
 }
 
