@@ -50,6 +50,8 @@ pub(crate) struct Draft {
     pub annotations: BTreeMap<&'static str, Option<String>>,
     /// Whether it gets places in this round.
     pub is_placed: bool,
+    /// Whether its ledger says all there is to say; then `after` is not filled in.
+    pub is_quiet: bool,
 }
 
 impl Round {
@@ -114,6 +116,9 @@ impl Round {
             let after = Ledger { is_undone: true, ..who.ledger.clone() };
             return Draft { site: site::UNDO, after, ..Draft::default() };
         }
+        if picture.is_quiet(gang) {
+            return Draft { site: site::KEEP, is_quiet: true, ..Draft::default() };
+        }
         let mut draft = Draft { site: site::KEEP, binds: picture.finish(gang), ..Draft::default() };
         if !draft.binds.is_empty() {
             draft.site = site::FINISH;
@@ -161,7 +166,7 @@ impl Round {
             let is_kept = !picture.is_lone(gang) || draft.after.nominated.is_some() || who.is_written;
             let lone = Ledger { nominated: draft.after.nominated.clone(), ..Ledger::default() };
             let after = if picture.is_lone(gang) { &lone } else { &draft.after };
-            if is_kept && (who.is_scribble || !after.says_same(&who.ledger)) {
+            if is_kept && !draft.is_quiet && (who.is_scribble || !after.says_same(&who.ledger)) {
                 let text = Ledger { at: picture.around.now, by: picture.writer(gang), ..after.clone() }.write();
                 if text.is_some() || who.is_written {
                     annotations.insert(annotation::PLACEMENT, text);
@@ -207,6 +212,25 @@ impl Picture<'_> {
     pub fn stands(&self, gang: usize) -> bool {
         let who = &self.whos[gang];
         crate::picture::has_minimum(&self.gangs[gang], |pod| pod.bound.is_some() && !who.is_begun(&pod.name))
+    }
+
+    /// Whether nothing waits and the ledger says where all members are; most gangs are like this most of the time.
+    fn is_quiet(&self, gang: usize) -> bool {
+        let (who, it) = (&self.whos[gang], &self.gangs[gang]);
+        if it.pods.iter().any(|pod| pod.bound.is_none()) || who.leaves_for.is_some() || who.is_scribble {
+            return false;
+        }
+        if self.is_lone(gang) {
+            return !who.is_written && !who.has_begun();
+        }
+        let ledger = &who.ledger;
+        let members = ledger.members.iter().zip(&who.fates);
+        it.pods.len() == ledger.members.len()
+            && ledger.score.is_some()
+            && ledger.held.is_empty()
+            && ledger.nominated.is_none()
+            && ledger.preempted_by.is_none()
+            && members.into_iter().all(|(entry, fate)| matches!(fate, Fate::Standing(spot) if *spot == entry.spot))
     }
 
     /// Whose binds may be under way once the ledger is written.

@@ -28,6 +28,9 @@ impl Picture<'_> {
         let new = vanished.map(|(entry, _)| Held { until, was: entry.clone() });
         let mut held: Vec<Held> = who.ledger.held.iter().cloned().chain(new).collect();
         held.retain(|held| held.until > now);
+        if held.is_empty() {
+            return held;
+        }
         let mut wanted = self.wanted(gang);
         held.retain(|held| match wanted.get_mut(held.was.group.as_str()) {
             Some(left) => std::mem::replace(left, left.saturating_sub(1)) > 0,

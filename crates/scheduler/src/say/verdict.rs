@@ -30,7 +30,7 @@ pub(super) fn of(picture: &Picture<'_>, round: &Round, gang: usize) -> Option<Ve
         message: message.to_owned(),
         is_explained: false,
     };
-    if picture.stands(gang) && who.bar != Some(Bar::Preempted) {
+    if picture.stands(gang) {
         let apart = apart(picture, gang);
         let (reason, message) = match apart {
             None => ("MinimumScheduled", "the minimum of every group has nodes".to_owned()),

@@ -1,0 +1,231 @@
+//! Crash after any write, and leaders that come to late: it ends the same.
+
+use crate::world::{World, writes};
+use trellis_api::names::label;
+
+type Story = fn(&mut World);
+
+/// What happens, each up to the point where the scheduler may die.
+fn stories() -> Vec<(&'static str, Story)> {
+    vec![
+        ("two gangs", |world| {
+            world.gang("a", "w*2/2@8 v*1/1@4", Some("rack"), |_| {});
+            world.gang("b", "w*2/1@4", Some("rack"), |_| {});
+        }),
+        ("base and scaled", |world| {
+            world.gang("a", "w*1/1@8", Some("rack"), |_| {});
+            world.gang("s", "w*1/1@8", None, |gang| {
+                gang.metadata.labels.get_or_insert_default().insert(label::BASE_POD_GANG.to_owned(), "a".to_owned());
+            });
+        }),
+        ("a member comes back", |world| {
+            world.gang("a", "w*2/2@8", Some("rack"), |_| {});
+            world.settle();
+            let (pod, _) = world.pods_of("a").remove(0);
+            world.delete_pod(&pod);
+        }),
+        ("all come back", |world| {
+            world.gang("a", "w*2/2@8", Some("rack"), |_| {});
+            world.settle();
+            for (pod, _) in world.pods_of("a") {
+                world.delete_pod(&pod);
+            }
+        }),
+        ("preemption", |world| {
+            world.gang("a", "w*2/2@8", Some("rack"), |gang| gang.spec.priority_class_name = Some("low".to_owned()));
+            world.gang("b", "w*3/2@8", Some("rack"), |gang| gang.spec.priority_class_name = Some("low".to_owned()));
+            world.settle();
+            world.gang("hi", "w*2/2@8", Some("rack"), |gang| gang.spec.priority_class_name = Some("high".to_owned()));
+        }),
+        ("lone pods", |world| {
+            for name in ["p", "q", "r"] {
+                let pod = world.pod_object(name, 8, None);
+                world.put_pod(pod);
+            }
+        }),
+    ]
+}
+
+fn fresh(story: Story) -> World {
+    let mut world = World::new(2, 3);
+    story(&mut world);
+    world
+}
+
+/// Nobody is in halves: of each gang all minima have nodes, or none of its pods has.
+fn check_whole(world: &World, what: &str) {
+    for gang in world.seen.pod_gangs.values() {
+        let name = gang.metadata.name.as_deref().unwrap_or_default();
+        let bound = |group: &str| {
+            let pods = world.pods_of(group.rsplit_once('-').map_or(name, |_| name));
+            pods.iter()
+                .filter(|(pod, it)| pod.starts_with(&format!("{group}-")) && crate::world::node_of(it).is_some())
+                .count()
+        };
+        let counts: Vec<(usize, usize)> = gang
+            .spec
+            .pod_groups
+            .iter()
+            .map(|group| (bound(&group.name), usize::try_from(group.min_replicas).unwrap_or(0)))
+            .collect();
+        let is_whole = counts.iter().all(|(bound, min)| bound >= min);
+        let is_absent = counts.iter().all(|(bound, _)| *bound == 0);
+        assert!(is_whole || is_absent, "{what}: {name} is in halves: {counts:?}\n{}", world.log.join("\n"));
+    }
+}
+
+#[test]
+fn a_crash_after_any_write_ends_the_same() {
+    for (name, story) in stories() {
+        let mut world = fresh(story);
+        let before = world.writes;
+        world.settle();
+        check_whole(&world, name);
+        let (expected, all) = (places(&world), world.writes - before);
+        for dies_at in 0..all {
+            let mut world = fresh(story);
+            world.dies_at = Some(world.writes + dies_at);
+            world.settle();
+            let what = format!("{name}, dead after {dies_at} of {all} writes");
+            check_whole(&world, &what);
+            assert_eq!(places(&world), expected, "{what}\n{}", world.log.join("\n"));
+            assert!(world.decide().is_idle(), "{what}");
+        }
+    }
+}
+
+/// Where everybody is, pods alone included.
+fn places(world: &World) -> String {
+    let lone = world.seen.pods.iter().filter(|(key, _)| !key.name.contains('-'));
+    let lone: Vec<String> =
+        lone.map(|(key, pod)| format!("{} {}", key.name, crate::world::node_of(pod).unwrap_or("-"))).collect();
+    format!("{}\n{}", world.show(), lone.join("\n"))
+}
+
+/// A leader stops before any write of its plan; another leads and fills the cluster; then the first goes on.
+#[test]
+fn the_late_writes_of_a_former_leader_do_no_harm() {
+    for (name, story) in stories() {
+        for rounds in 0..4 {
+            let mut world = fresh(story);
+            for _ in 0..rounds {
+                let plan = world.decide();
+                world.apply(&plan);
+                world.kubelets();
+            }
+            let plan = world.decide();
+            for stops_at in 0..writes(&plan).len() {
+                let mut world = world.clone();
+                let what = format!("{name}, round {rounds}, stopped at {stops_at}");
+                world.log.push(what.clone());
+                for write in &writes(&plan)[..stops_at] {
+                    world.write(&plan, write);
+                }
+                world.new_leader();
+                world.gang("fill", "w*9/1@8", None, |_| {});
+                world.settle();
+                let late: Vec<_> = writes(&plan)[stops_at..].to_vec();
+                for write in &late {
+                    let done = world.write(&plan, write);
+                    world.log.push(format!("late {write:?}: {done}"));
+                }
+                world.operate();
+                world.settle();
+                check_whole(&world, &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_finished_is_undone_whole() {
+    for bound in 0..3 {
+        let mut world = World::new(2, 3);
+        world.gang("a", "w*3/3@8", Some("rack"), |_| {});
+        world.apply(&world.decide());
+        assert_eq!(world.show(), "a: - - -", "the gang is ours first");
+        let plan = world.decide();
+        for write in &writes(&plan)[..=bound] {
+            world.write(&plan, write);
+        }
+        let gone = plan.gangs[0].binds[2].node.clone();
+        world.lose_node(&gone);
+        world.new_leader();
+        world.settle();
+        assert_eq!(world.show(), "a: r1n0 r1n1 r1n2", "{bound}\n{}", world.log.join("\n"));
+    }
+}
+
+#[test]
+fn what_nobody_would_make_anew_is_not_undone() {
+    let mut world = World::new(2, 3);
+    world.gang("a", "w*3/3@8", Some("rack"), |_| {});
+    for pod in world.seen.pods.values_mut() {
+        std::sync::Arc::make_mut(pod).metadata.owner_references = None;
+    }
+    world.wanted.clear();
+    world.apply(&world.decide());
+    let plan = world.decide();
+    for write in &writes(&plan)[..=1] {
+        world.write(&plan, write);
+    }
+    world.lose_node("r0n2");
+    world.settle();
+    assert_eq!((world.show().as_str(), world.reason("a").as_str()), ("a: - r0n0 r0n1", "PlacementStuck"));
+    world.add_node(0, 5);
+    world.settle();
+    assert_eq!(world.show(), "a: r0n0 r0n1 r0n5");
+}
+
+#[test]
+fn a_place_that_somebody_else_took_is_replaced_inside_the_rack() {
+    let mut world = World::new(2, 3);
+    world.gang("a", "w*2/2@8", Some("rack"), |_| {});
+    world.apply(&world.decide());
+    let plan = world.decide();
+    world.write(&plan, &writes(&plan)[0]);
+    world.occupy("other", "r0n1", 8);
+    world.settle();
+    assert_eq!(world.show(), "a: r0n0 r0n2", "{}", world.log.join("\n"));
+}
+
+#[test]
+fn labels_that_change_before_the_bind_count() {
+    let mut world = World::new(2, 3);
+    world.gang("a", "w*2/2@8", Some("rack"), |_| {});
+    world.apply(&world.decide());
+    let plan = world.decide();
+    writes(&plan)[..2].iter().for_each(|write| drop(world.write(&plan, write)));
+    world.relabel("r0n1", "r9");
+    world.settle();
+    assert_eq!(world.show(), "a: r0n0 r0n2", "{}", world.log.join("\n"));
+}
+
+#[test]
+fn binds_that_were_refused_go_elsewhere() {
+    let mut world = World::new(1, 2);
+    world.gang("a", "w*1/1@8", None, |_| {});
+    let (_, pod) = world.pods_of("a").remove(0);
+    let uid = pod.metadata.uid.clone().unwrap_or_default();
+    world.seen.refused.insert((uid.as_str().into(), "r0n0".into()));
+    world.settle();
+    assert_eq!(world.show(), "a: r0n1");
+}
+
+#[test]
+fn a_plan_under_way_is_charged_and_left_alone() {
+    let mut world = World::new(1, 2);
+    world.gang("a", "w*2/2@8", None, |_| {});
+    world.apply(&world.decide());
+    let plan = world.decide();
+    let gang = &plan.gangs[0];
+    world.seen.under_way.insert(gang.target.clone(), gang.assumed.as_str().into());
+    world.gang("b", "w*1/1@8", None, |_| {});
+    world.settle();
+    assert_eq!(world.show(), "a: - -\nb: -");
+    assert_eq!(world.reason("a"), "");
+    world.seen.under_way.clear();
+    world.apply(&plan);
+    world.settle();
+    assert_eq!(world.show(), "a: r0n0 r0n1\nb: -");
+}

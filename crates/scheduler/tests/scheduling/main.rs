@@ -1,0 +1,9 @@
+//! The scheduler's decisions, carried out in a tiny world until nothing is left to do.
+
+#![allow(clippy::pedantic, reason = "toy worlds are written for readers")]
+
+mod crashes;
+mod life;
+mod preemption;
+mod shapes;
+mod world;

@@ -1,0 +1,179 @@
+//! Whole gangs make room for more important ones.
+
+use crate::world::{NAMESPACE, World};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use std::sync::Arc;
+use trellis_api::kinds::PodGang;
+use trellis_api::names::label;
+use trellis_scheduler::seen::Key;
+
+fn class(name: &'static str) -> impl FnOnce(&mut PodGang) {
+    move |gang| gang.spec.priority_class_name = Some(name.to_owned())
+}
+
+fn check(world: &mut World, expected: &str) {
+    world.settle();
+    assert_eq!(world.show(), expected, "{}", world.log.join("\n"));
+    for (name, gang) in &world.seen.pod_gangs {
+        let marked = gang
+            .status
+            .iter()
+            .flat_map(|status| &status.conditions)
+            .any(|it| it.reason == "Preempted" && it.type_ == "DisruptionTarget");
+        assert!(!marked, "{} is still marked", name.name);
+    }
+    assert!(world.decide().is_idle());
+}
+
+/// Two racks of two nodes, each with a gang of one on each node; low ones first.
+fn full(classes: [&'static str; 4]) -> World {
+    let mut world = World::new(2, 2);
+    for (name, priority) in ["a", "b", "c", "d"].into_iter().zip(classes) {
+        world.gang(name, "w*1/1@8", None, class(priority));
+        world.settle();
+    }
+    assert_eq!(world.show(), "a: r0n0\nb: r0n1\nc: r1n0\nd: r1n1");
+    world
+}
+
+#[test]
+fn the_less_important_leave_whole_and_do_not_get_the_room_back() {
+    let mut world = World::new(1, 3);
+    world.gang("low", "w*3/2@8", None, class("low"));
+    world.settle();
+    world.gang("hi", "w*1/1@8", None, class("high"));
+    check(&mut world, "hi: r0n0\nlow: - r0n1 r0n2");
+    assert!(world.log.iter().any(|line| line.contains("Delete")));
+}
+
+#[test]
+fn the_right_domain_and_the_fewest_pods() {
+    let mut world = World::new(2, 2);
+    world.gang("two", "w*2/2@8", Some("rack"), class("low"));
+    world.settle();
+    world.gang("a", "w*1/1@8", None, class("low"));
+    world.settle();
+    world.gang("hi", "w*2/2@8", Some("rack"), class("high"));
+    check(&mut world, "a: -\nhi: r1n0 r1n1\ntwo: r0n0 r0n1");
+}
+
+#[test]
+fn nothing_suitable_so_nobody_leaves() {
+    let mut world = full(["low", "low", "high", "low"]);
+    let before = world.show();
+    // Three in one rack is more than there is; one rack of two has one that stays.
+    world.gang("hi", "w*3/3@8", Some("rack"), class("high"));
+    check(&mut world, &format!("{}\nhi: - - -", before));
+    world.delete_gang("hi");
+    world.gang("eq", "w*1/1@8", None, class("low"));
+    check(&mut world, &before.replace("\neq", "").replace("d: r1n1", "d: r1n1\neq: -"));
+    world.gang("po", "w*1/1@8", None, class("polite"));
+    check(&mut world, &before.replace("d: r1n1", "d: r1n1\neq: -\npo: -"));
+}
+
+#[test]
+fn a_base_takes_its_scaled_gangs_along() {
+    let mut world = World::new(1, 3);
+    world.gang("b", "w*1/1@8", None, class("low"));
+    world.settle();
+    world.gang("s", "w*1/1@8", None, |gang| {
+        class("low")(gang);
+        gang.metadata.labels.get_or_insert_default().insert(label::BASE_POD_GANG.to_owned(), "b".to_owned());
+    });
+    world.settle();
+    assert_eq!(world.show(), "b: r0n0\ns: r0n1");
+    world.gang("hi", "w*2/2@8", None, class("high"));
+    check(&mut world, "b: r0n0\nhi: r0n1 r0n2\ns: -");
+    world.delete_gang("hi");
+    check(&mut world, "b: r0n0\ns: r0n1");
+    world.gang("hi", "w*3/3@8", None, class("high"));
+    check(&mut world, "b: -\nhi: r0n0 r0n1 r0n2\ns: -");
+}
+
+#[test]
+fn budgets_make_a_last_choice() {
+    let mut world = full(["low", "low", "low", "low"]);
+    let (pod, _) = world.pods_of("a").remove(0);
+    let budget: PodDisruptionBudget = serde_json::from_value(serde_json::json!({
+        "metadata": { "namespace": NAMESPACE, "name": "p" },
+        "spec": { "selector": { "matchLabels": { "app": "a" } } },
+        "status": { "disruptionsAllowed": 0, "currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1 },
+    }))
+    .expect("a budget");
+    world.seen.budgets.insert(Key::new(NAMESPACE, "p"), Arc::new(budget));
+    let pod = Arc::make_mut(world.seen.pods.get_mut(&Key::new(NAMESPACE, &pod)).expect("the pod"));
+    pod.metadata.labels = Some([("app".to_owned(), "a".to_owned())].into());
+    world.gang("hi", "w*3/3@8", None, class("high"));
+    check(&mut world, "a: r0n0\nb: -\nc: -\nd: -\nhi: r0n1 r1n0 r1n1");
+    world.gang("ho", "w*1/1@8", None, class("high"));
+    check(&mut world, "a: -\nb: -\nc: -\nd: -\nhi: r0n1 r1n0 r1n1\nho: r0n0");
+}
+
+#[test]
+fn a_victim_that_hangs_is_waited_for_and_then_passed_over() {
+    let mut world = World::new(1, 2);
+    world.gang("a", "w*1/1@8", None, class("low"));
+    world.settle();
+    world.gang("b", "w*1/1@8", None, class("high"));
+    world.settle();
+    let (pod, _) = world.pods_of("a").remove(0);
+    world.hanging.insert(pod);
+    world.gang("hi", "w*1/1@8", None, class("top"));
+    world.settle();
+    assert_eq!(world.show(), "a: -\nb: r0n1\nhi: -");
+    assert_eq!(world.reason("hi"), "Preempting");
+    world.pass(301);
+    world.settle();
+    assert_eq!(world.show(), "a: -\nb: -\nhi: r0n1");
+    world.hanging.clear();
+    check(&mut world, "a: -\nb: r0n0\nhi: r0n1");
+}
+
+#[test]
+fn the_preemptor_is_gone_meanwhile_and_what_is_left_is_spared() {
+    for writes in 1..12 {
+        let mut world = World::new(1, 2);
+        world.gang("a", "w*2/2@8", None, class("low"));
+        world.settle();
+        world.gang("hi", "w*2/2@8", None, class("high"));
+        world.dies_at = Some(world.writes + writes);
+        while world.apply(&world.decide().clone()) {
+            world.kubelets();
+            if world.decide().is_idle() {
+                break;
+            }
+        }
+        world.dies_at = None;
+        world.delete_gang("hi");
+        world.new_leader();
+        check(&mut world, "a: r0n0 r0n1");
+    }
+}
+
+#[test]
+fn two_preemptors_do_not_share_room() {
+    let mut world = full(["low", "low", "low", "low"]);
+    world.gang("hi", "w*2/2@8", Some("rack"), class("high"));
+    world.gang("ho", "w*2/2@8", Some("rack"), class("high"));
+    check(&mut world, "a: -\nb: -\nc: -\nd: -\nhi: r0n0 r0n1\nho: r1n0 r1n1");
+}
+
+#[test]
+fn pods_alone_leave_and_are_left_for() {
+    let mut world = World::new(1, 1);
+    let mut low = world.pod_object("low", 8, None);
+    low.spec.as_mut().expect("spec").priority = Some(1);
+    world.put_pod(low);
+    world.settle();
+    let mut high = world.pod_object("high", 8, None);
+    high.spec.as_mut().expect("spec").priority = Some(2);
+    world.put_pod(high);
+    world.settle();
+    let pods: Vec<String> = world
+        .seen
+        .pods
+        .iter()
+        .map(|(key, pod)| format!("{} {}", key.name, crate::world::node_of(pod).unwrap_or("-")))
+        .collect();
+    assert_eq!(pods, ["high r0n0"], "{}", world.log.join("\n"));
+}

@@ -1,0 +1,209 @@
+//! Who is placed where, and who waits.
+
+use crate::world::{NAMESPACE, World};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use std::sync::Arc;
+use trellis_api::kinds::kai::KaiPodGroup;
+use trellis_api::names::{annotation, label};
+use trellis_scheduler::seen::Key;
+
+fn check(build: impl FnOnce(&mut World), racks: usize, nodes: usize, expected: &str) -> World {
+    let mut world = World::new(racks, nodes);
+    build(&mut world);
+    world.settle();
+    assert_eq!(world.show(), expected, "{}", world.log.join("\n"));
+    // Nothing is left to write, also by somebody else.
+    assert!(world.decide().is_idle());
+    world
+}
+
+#[test]
+fn minima_together_or_not_at_all() {
+    check(|world| world.gang("a", "w*2/2@8", Some("rack"), |_| {}), 2, 2, "a: r0n0 r0n1");
+    let world = check(|world| world.gang("a", "w*3/3@8", Some("rack"), |_| {}), 2, 2, "a: - - -");
+    assert_eq!(world.reason("a"), "Unschedulable");
+    let told = world.annotation("a", annotation::EXPLANATION).expect("an explanation");
+    assert!(told.contains("\"binding\":{") && told.contains("must share one rack"), "{told}");
+    assert!(told.len() < 16 << 10);
+    for (_, pod) in world.pods_of("a") {
+        let condition = &pod.status.as_ref().expect("status").conditions.as_ref().expect("conditions")[0];
+        assert_eq!((condition.status.as_str(), condition.reason.as_deref()), ("False", Some("Unschedulable")));
+        assert!(condition.message.as_deref().is_some_and(|message| told.contains(message)));
+    }
+}
+
+#[test]
+fn one_that_waits_does_not_keep_others_out() {
+    let build = |world: &mut World| {
+        world.gang("a", "w*3/3@8", Some("rack"), |_| {});
+        world.gang("b", "w*2/2@8", Some("rack"), |_| {});
+    };
+    check(build, 2, 2, "a: - - -\nb: r0n0 r0n1");
+}
+
+#[test]
+fn members_above_the_minimum_come_later() {
+    let build = |world: &mut World| world.gang("a", "w*3/2@8", Some("rack"), |_| {});
+    let mut world = check(build, 2, 2, "a: - r0n0 r0n1");
+    assert_eq!(world.reason("a"), "MinimumScheduled");
+    world.add_node(1, 7);
+    world.settle();
+    assert_eq!(world.show(), "a: - r0n0 r0n1");
+    world.add_node(0, 7);
+    world.settle();
+    assert_eq!(world.show(), "a: r0n0 r0n1 r0n7");
+}
+
+#[test]
+fn a_base_goes_before_what_is_scaled_from_it_and_keeps_it_near() {
+    let scaled = |gang: &mut trellis_api::kinds::PodGang| {
+        gang.metadata.labels.get_or_insert_default().insert(label::BASE_POD_GANG.to_owned(), "b".to_owned());
+    };
+    let mut world = World::new(2, 3);
+    world.gang("s", "w*1/1@8", None, scaled);
+    world.settle();
+    assert_eq!((world.show().as_str(), world.reason("s").as_str()), ("s: -", "BaseMissing"));
+    world.gang("b", "w*2/2@8", Some("rack"), |_| {});
+    world.settle();
+    assert_eq!(world.show(), "b: r0n0 r0n1\ns: r0n2");
+    world.gang("t", "w*1/1@8", None, scaled);
+    world.settle();
+    assert_eq!((world.show().as_str(), world.reason("t").as_str()), ("b: r0n0 r0n1\ns: r0n2\nt: -", "Unschedulable"));
+}
+
+#[test]
+fn a_gang_is_planned_once_it_is_initialized_and_no_gate_is_left() {
+    let mut world = World::new(1, 2);
+    world.gang("a", "w*2/1@8", None, |gang| {
+        gang.metadata.labels.get_or_insert_default().insert(label::MANAGED_BY.to_owned(), "grove-operator".to_owned());
+    });
+    world.settle();
+    assert_eq!((world.show().as_str(), world.reason("a").as_str()), ("a: - -", "Incomplete"));
+    let key = Key::new(NAMESPACE, "a");
+    let condition: Condition = serde_json::from_value(serde_json::json!({
+        "type": "Initialized", "status": "True", "reason": "x", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }))
+    .expect("a condition");
+    Arc::make_mut(world.seen.pod_gangs.get_mut(&key).expect("the gang"))
+        .status
+        .get_or_insert_default()
+        .conditions
+        .push(condition);
+    let (name, _) = world.pods_of("a").remove(0);
+    let gate =
+        serde_json::from_value(serde_json::json!([{ "name": "grove.io/podgang-pending-creation" }])).expect("gates");
+    let pod = Key::new(NAMESPACE, &name);
+    Arc::make_mut(world.seen.pods.get_mut(&pod).expect("the pod")).spec.as_mut().expect("spec").scheduling_gates = gate;
+    world.settle();
+    assert_eq!(world.show(), "a: - -");
+    Arc::make_mut(world.seen.pods.get_mut(&pod).expect("the pod")).spec.as_mut().expect("spec").scheduling_gates = None;
+    world.settle();
+    assert_eq!(world.show(), "a: r0n0 r0n1");
+}
+
+#[test]
+fn pod_groups_and_lone_pods_are_gangs_too() {
+    let mut world = World::new(1, 3);
+    let metadata = world.meta("k");
+    let spec = serde_json::from_value(serde_json::json!({ "minMember": 2 })).expect("a spec");
+    world.seen.pod_groups.insert(Key::new(NAMESPACE, "k"), Arc::new(KaiPodGroup { metadata, spec, status: None }));
+    for name in ["k-a", "k-b"] {
+        let mut pod = world.pod_object(name, 8, None);
+        pod.metadata.annotations = Some([(annotation::KAI_POD_GROUP.to_owned(), "k".to_owned())].into());
+        world.put_pod(pod);
+        world.settle();
+    }
+    assert_eq!(world.show(), "k: r0n0 r0n1");
+    for name in ["lone", "late"] {
+        let pod = world.pod_object(name, 8, None);
+        world.put_pod(pod);
+        world.settle();
+    }
+    let node = |name: &str| crate::world::node_of(&world.seen.pods[&Key::new(NAMESPACE, name)]).map(str::to_owned);
+    assert_eq!((node("lone").as_deref(), node("late")), (Some("r0n2"), None));
+    let mut other = world.pod_object("other", 1, None);
+    other.spec.as_mut().expect("spec").scheduler_name = Some("default-scheduler".to_owned());
+    world.put_pod(other);
+    assert!(world.decide().gangs.is_empty(), "pods of other schedulers are not ours");
+    world.settings.served.insert("default-scheduler".to_owned());
+    world.add_node(0, 5);
+    world.settle();
+    let bound = |name: &str| crate::world::node_of(&world.seen.pods[&Key::new(NAMESPACE, name)]).is_some();
+    // Of the two that fit the one that was made first goes first.
+    assert!(bound("late") && !bound("other"));
+}
+
+#[test]
+fn room_is_reserved_for_those_that_starve() {
+    let mut world = World::new(1, 2);
+    world.gang("a", "w*1/1@8", None, |_| {});
+    world.settle();
+    world.gang("big", "w*2/2@8", None, |_| {});
+    world.settle();
+    world.pass(601);
+    world.gang("late", "w*1/1@8", None, |_| {});
+    world.settle();
+    assert_eq!(world.show(), "a: r0n0\nbig: - -\nlate: -");
+    let told = world.annotation("late", annotation::EXPLANATION).expect("an explanation");
+    assert!(told.contains("Room is reserved for ns/big"), "{told}");
+    world.delete_gang("a");
+    world.settle();
+    assert_eq!(world.show(), "big: r0n0 r0n1\nlate: -");
+}
+
+#[test]
+fn scores_compare_with_the_empty_cluster() {
+    let score = |world: &World, gang: &str| {
+        world.seen.pod_gangs[&Key::new(NAMESPACE, gang)].status.as_ref().and_then(|status| status.placement_score)
+    };
+    let mut world = World::new(1, 4);
+    world.gang("a", "w*2/2@4", None, |_| {});
+    world.settle();
+    assert_eq!(score(&world, "a"), Some(1.0));
+    let mut world = World::new(1, 3);
+    world.occupy("o0", "r0n0", 4);
+    world.gang("x", "w*1/1@4", None, |_| {});
+    world.gang("y", "w*2/2@2", None, |_| {});
+    world.settle();
+    world.gang("z", "w*2/2@5", None, |_| {});
+    world.settle();
+    assert_eq!(score(&world, "z"), Some(1.0), "two nodes are the fewest for five and five of eight");
+    let mut world = World::new(1, 2);
+    for (gang, node) in [("p", 0), ("q", 1)] {
+        world.gang(gang, "w*1/1@4", None, |_| {});
+        world.settle();
+        // One on each node: the other is closed meanwhile.
+        world.cordon(&format!("r0n{node}"), true);
+    }
+    ["r0n0", "r0n1"].iter().for_each(|node| world.cordon(node, false));
+    if world.show() == "p: r0n0\nq: r0n1" {
+        world.gang("r", "w*2/2@4", None, |_| {});
+        world.settle();
+        assert_eq!(score(&world, "r"), Some(0.5), "{}", world.show());
+    } else {
+        panic!("{}", world.show());
+    }
+}
+
+#[test]
+fn labels_that_change_are_told_and_nobody_is_evicted() {
+    let mut world = World::new(2, 2);
+    world.gang("a", "w*2/2@8", Some("rack"), |_| {});
+    world.settle();
+    world.relabel("r0n1", "elsewhere");
+    world.settle();
+    assert_eq!((world.show().as_str(), world.reason("a").as_str()), ("a: r0n0 r0n1", "LabelsChanged"));
+    world.relabel("r0n1", "r0");
+    world.settle();
+    assert_eq!(world.reason("a"), "MinimumScheduled");
+}
+
+#[test]
+fn objects_at_fault_spoil_nothing_else() {
+    let mut world = World::new(1, 2);
+    world.gang("a", "w*1/1@8", None, |gang| gang.spec.pod_groups[0].min_replicas = -1);
+    world.gang("b", "w*1/1@8", None, |_| {});
+    world.settle();
+    assert_eq!(world.show(), "a: -\nb: r0n0");
+    assert!(world.last.notes.iter().any(|note| note.reason == "Invalid" && note.about.name == "a"));
+}
