@@ -61,7 +61,7 @@ mod tests {
             move || if is_ready.load(Ordering::Relaxed) { Ok(()) } else { Err("Pod: not listed yet".to_owned()) },
         );
         assert_eq!(codes(), [200, 200, 503, 200, 404]);
-        assert_eq!(probes.answer("/readyz").2, b"Pod: not listed yet");
+        assert_eq!(probes.answer("/readyz").2, b"Pod: not listed yet\n");
         ready.store(true, Ordering::Relaxed);
         assert_eq!(codes(), [200, 200, 200, 200, 404]);
         assert!(probes.answer("/metrics").2.ends_with(b"# EOF\n"));
