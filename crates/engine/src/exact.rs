@@ -486,6 +486,10 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
         for (leaf, _) in state.job.gang.standing().filter(|(_, at)| at.node == place.node) {
             here.push(i64::try_from(leaf).unwrap_or(-1));
         }
+        // Where domains are chosen already, who else is there makes no difference but for the room.
+        if self.goal == Goal::Any {
+            here.clear();
+        }
         here.sort_unstable();
         here.dedup();
         likeness.push(-1);

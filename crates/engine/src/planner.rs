@@ -182,8 +182,9 @@ impl<'a> Planner<'a> {
             if let Some(rest) = rest.remove(&index) {
                 let gang = &self.gangs[index];
                 let opened = self.show(index);
-                // Room only shrinks: what was best alone and still fits is best.
-                let rest = rest.filter(|rest| self.still_fits(gang, rest));
+                // Room only shrinks, unless holds are given back: what was best alone and still fits is best.
+                let may_gain = may_gain(gang, &planned, self.given_back);
+                let rest = rest.filter(|rest| !may_gain && self.still_fits(gang, rest));
                 let placed = rest.unwrap_or_else(|| self.again(gang, &planned));
                 planned.decision.placed.extend(&placed);
                 planned.decision.placed.sort_unstable();
@@ -207,13 +208,13 @@ impl<'a> Planner<'a> {
     /// Offers held room that was given back to those who were decided while it was held: minima first, then the rest.
     /// A further round follows only if a hold is used up or a gang is placed that had nodes reserved, so there are few.
     pub fn offer_again(&mut self, order: &[usize]) {
-        while let Some((priority, since)) = self.given_back.take() {
+        while let Some(given_back) = self.given_back.take() {
             self.open_all();
             for &index in order {
                 let gang = &self.gangs[index];
                 let Some(mut planned) = self.decisions[index].take() else { continue };
                 let is_placed = planned.decision.outcome == Outcome::Placed;
-                let may_gain = planned.revision < since && gang.priority <= priority;
+                let may_gain = may_gain(gang, &planned, Some(given_back));
                 let waiting = gang.pods.iter().filter(|pod| pod.bound.is_none()).count();
                 if is_placed && may_gain && planned.decision.placed.len() < waiting {
                     self.rest.push((index, None));
@@ -305,6 +306,11 @@ impl<'a> Planner<'a> {
             self.decisions[index] = Some(planned);
         }
     }
+}
+
+/// Whether held room was given back that a gang did not have when it was decided.
+fn may_gain(gang: &Gang, planned: &Planned, given_back: Option<(i32, u64)>) -> bool {
+    given_back.is_some_and(|(priority, since)| planned.revision < since && gang.priority <= priority)
 }
 
 /// The domain that the members of a base, and what is held for them, share at its root's required level.

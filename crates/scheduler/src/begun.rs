@@ -67,11 +67,7 @@ impl Picture<'_> {
                 || apart.contains(at)
                 || refused().unwrap_or(false)
         };
-        let mut bad: BTreeSet<String> = begun.filter(is_bad).map(|(_, pod)| pod.name.clone()).collect();
-        // Those whose node is not there are no members of the problem.
-        let known: BTreeSet<&str> = it.pods.iter().map(|pod| pod.name.as_str()).collect();
-        bad.extend(self.all_begun(gang).into_iter().filter(|pod| !known.contains(pod.as_str())));
-        bad
+        begun.filter(is_bad).map(|(_, pod)| pod.name.clone()).collect()
     }
 
     /// Of the nodes that something was begun on, those that have less than what is on them: somebody else was faster.

@@ -217,7 +217,8 @@ impl Picture<'_> {
     /// Whether nothing waits and the ledger says where all members are; most gangs are like this most of the time.
     fn is_quiet(&self, gang: usize) -> bool {
         let (who, it) = (&self.whos[gang], &self.gangs[gang]);
-        if it.pods.iter().any(|pod| pod.bound.is_none()) || who.leaves_for.is_some() || who.is_scribble {
+        let is_waiting = it.pods.iter().any(|pod| pod.bound.is_none());
+        if who.bar.is_some() || is_waiting || who.leaves_for.is_some() || who.is_scribble {
             return false;
         }
         if self.is_lone(gang) {

@@ -92,7 +92,9 @@ impl Seen {
     /// Those of the rights that were not needed.
     pub fn unused(&self, given: &BTreeSet<Right>) -> Vec<Right> {
         let fits = |right: &Right, done: &Right| {
-            let same = (&done.group, &done.resource, &done.verb) == (&right.group, &right.resource, &right.verb);
+            // Whoever follows something lists it first, and may have seen enough by then.
+            let verb = done.verb == right.verb || done.verb == "list" && right.verb == "watch";
+            let same = verb && (&done.group, &done.resource) == (&right.group, &right.resource);
             same && (right.names.is_empty() || !done.names.is_disjoint(&right.names))
         };
         given.iter().filter(|right| !self.done.iter().any(|done| fits(right, done))).cloned().collect()

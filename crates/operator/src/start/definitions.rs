@@ -2,8 +2,8 @@
 
 use super::{PATIENCE, StartError, call, code};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{Patch, PatchParams};
-use kube::runtime::wait::{Condition as _, await_condition, conditions};
+use kube::api::{ListParams, Patch, PatchParams};
+use kube::runtime::wait::{await_condition, conditions};
 use kube::{Api, Client, ResourceExt as _};
 use trellis_api::crd;
 
@@ -29,17 +29,15 @@ pub async fn install_crds(client: &Client) -> Result<(), StartError> {
 
 async fn established(api: &Api<CustomResourceDefinition>, name: &str) -> Result<(), StartError> {
     let what = format!("have CustomResourceDefinition `{name}` established");
-    // Most starts find it so.
-    if conditions::is_crd_established().matches_object(call(&what, api.get_opt(name)).await?.as_ref()) {
-        return Ok(());
-    }
     let wait = await_condition(api.clone(), name, conditions::is_crd_established());
     match tokio::time::timeout(PATIENCE, wait).await {
         Ok(Ok(_)) => Ok(()),
         Ok(Err(error)) => Err(StartError::Foreign(format!("cannot {what}: {error}"))),
         Err(_) => {
-            let seen = call(&what, api.get_opt(name)).await?;
-            Err(StartError::Late { what, more: seen.as_ref().map(objections).unwrap_or_default() })
+            // Read as it was waited for, so that no other right is needed.
+            let only = ListParams::default().fields(&format!("metadata.name={name}"));
+            let seen = call(&what, api.list(&only)).await?;
+            Err(StartError::Late { what, more: seen.items.first().map(objections).unwrap_or_default() })
         }
     }
 }

@@ -78,13 +78,14 @@ impl<'a> Books<'a> {
         victims
     }
 
-    /// Members that were begun, as if they were bound.
+    /// Members that were begun, as if they were bound; but for those whose node is gone, which wait.
     pub fn begun(&self, seen: &Seen) -> BTreeMap<Key, Pod> {
         let mut begun = BTreeMap::new();
         for (target, book) in &self.0 {
             for (entry, fate) in book.ledger.members.iter().zip(&book.fates) {
                 let key = Key::new(&target.namespace, &entry.pod);
-                if let Some(pod) = seen.pods.get(&key).filter(|_| *fate == Fate::Begun) {
+                let is_there = seen.nodes.contains_key(entry.spot.node.as_str());
+                if let Some(pod) = seen.pods.get(&key).filter(|_| *fate == Fate::Begun && is_there) {
                     begun.insert(key, as_bound(pod, &entry.spot));
                 }
             }

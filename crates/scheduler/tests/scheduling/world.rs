@@ -28,7 +28,6 @@ pub struct Wanted {
 
 #[derive(Clone, Debug)]
 pub struct WantedGroup {
-    pub name: String,
     pub replicas: usize,
     pub gpus: i64,
 }
@@ -191,7 +190,7 @@ impl World {
             let (min, gpus) = rest.split_once('@').expect("min@gpus");
             let group = format!("{name}-{group}");
             let (replicas, gpus) = (replicas.parse().expect("replicas"), gpus.parse().expect("gpus"));
-            wanted.push(WantedGroup { name: group.clone(), replicas, gpus });
+            wanted.push(WantedGroup { replicas, gpus });
             pod_groups.push(PodGroup { name: group, min_replicas: min.parse().expect("min"), ..PodGroup::default() });
         }
         let key = |level: &str| if level == "host" { "kubernetes.io/hostname".to_owned() } else { level.to_owned() };
@@ -263,7 +262,7 @@ impl World {
                 }
                 // Nobody makes pods anew that nobody owns.
                 while live.len() < wanted_group.replicas
-                    && (wanted.is_owned || group.pod_references.is_empty() || live.len() < 1)
+                    && (wanted.is_owned || group.pod_references.is_empty() || live.is_empty())
                 {
                     let pod_name = format!("{}-{:05}", group.name, self.made);
                     let owner = wanted.is_owned.then_some(group.name.as_str());
@@ -551,9 +550,9 @@ impl World {
     pub fn reason(&self, gang: &str) -> String {
         let gang = &self.seen.pod_gangs[&Key::new(NAMESPACE, gang)];
         let conditions = gang.status.iter().flat_map(|status| &status.conditions);
-        let found =
+        let mut found =
             conditions.filter(|condition| condition.type_ == "Scheduled").map(|condition| condition.reason.clone());
-        found.last().unwrap_or_default()
+        found.next_back().unwrap_or_default()
     }
 
     pub fn annotation(&self, gang: &str, key: &str) -> Option<String> {
