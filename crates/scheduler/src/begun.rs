@@ -84,7 +84,8 @@ impl Picture<'_> {
                 free.iter_mut().zip(request).for_each(|(free, amount)| *free -= amount);
             }
         };
-        self.cluster.occupants.iter().for_each(|occupant| charge(occupant.node, &occupant.request));
+        let others = self.cluster.occupants.iter().chain(&self.leaving);
+        others.for_each(|occupant| charge(occupant.node, &occupant.request));
         for pod in self.gangs.iter().flat_map(|gang| &gang.pods) {
             if let Some(place) = pod.bound {
                 charge(place.node, &pod.request);

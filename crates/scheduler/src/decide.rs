@@ -59,6 +59,9 @@ impl Round {
     fn new(picture: &Picture<'_>) -> Self {
         let options = Options { budget: picture.around.settings.budget };
         let mut snapshot = Snapshot::with_gangs(picture.cluster.clone(), &picture.gangs);
+        for leaving in &picture.leaving {
+            snapshot.add(Place { node: leaving.node, zone: None }, &leaving.request);
+        }
         let relevant = relevant(&picture.gangs);
         let some: Vec<Gang> = relevant.iter().map(|gang| picture.gangs[*gang].clone()).collect();
         let planned = plan_on(&mut snapshot, &some, options);
@@ -112,9 +115,12 @@ impl Round {
             let after = if is_done { Ledger::default() } else { who.ledger.clone() };
             return Draft { site: site::UNDO, after, ..Draft::default() };
         }
-        if picture.has_to_be_undone(gang, &decision.outcome) && picture.without_owner(gang).is_none() {
-            let after = Ledger { is_undone: true, ..who.ledger.clone() };
-            return Draft { site: site::UNDO, after, ..Draft::default() };
+        if picture.has_to_be_undone(gang, &decision.outcome) {
+            // Nobody would make anew what has no owner: then it stays as it is.
+            let is_undone = picture.without_owner(gang).is_none();
+            let after = Ledger { is_undone, ..who.ledger.clone() };
+            let binds = if is_undone { Vec::new() } else { picture.finish(gang) };
+            return Draft { site: site::UNDO, after, binds, ..Draft::default() };
         }
         if picture.is_quiet(gang) {
             return Draft { site: site::KEEP, is_quiet: true, ..Draft::default() };

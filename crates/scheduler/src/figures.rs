@@ -30,7 +30,8 @@ fn fragmentation(picture: &Picture<'_>, round: &Round) -> BTreeMap<(String, Stri
     let mut charge = |node: u32, request: &[i64]| {
         free[index(node)].iter_mut().zip(request).for_each(|(free, amount)| *free -= amount);
     };
-    cluster.occupants.iter().for_each(|occupant| charge(occupant.node, &occupant.request));
+    let others = cluster.occupants.iter().chain(&picture.leaving);
+    others.for_each(|occupant| charge(occupant.node, &occupant.request));
     for (gang, decision) in picture.gangs.iter().zip(&round.engine.decisions) {
         let bound = gang.pods.iter().filter_map(|pod| Some((pod.bound?, pod)));
         let placed = decision.placed.iter().map(|(pod, place)| (*place, &gang.pods[*pod]));

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use trellis_api::kinds::PodGang;
 use trellis_api::kinds::kai::KaiPodGroup;
 use trellis_api::names::annotation;
-use trellis_engine::{Cluster, Gang, GroupId, NodeId, Place};
+use trellis_engine::{Cluster, Gang, GroupId, NodeId, Occupant, Place};
 use trellis_lower::problem::{Fault, Observed, Origin, Problem, problem};
 
 /// So often the problem is tried without the objects that were found to be at fault.
@@ -37,6 +37,8 @@ pub(crate) struct Picture<'a> {
     /// For each gang who it is.
     pub whos: Vec<Who<'a>>,
     pub by_target: HashMap<Target, usize>,
+    /// Pods on their way out. They take up room, but nobody reckons with them: what is free without gangs is free without them.
+    pub leaving: Vec<Occupant>,
     /// Objects that were left out.
     pub faults: Vec<Fault>,
     /// Pods that have to be written to before they may be given another place.
@@ -130,7 +132,7 @@ impl<'a> Picture<'a> {
     pub fn of(seen: &'a Seen, around: &'a Around<'a>) -> Self {
         let served = served::Served::of(seen, &around.settings.served);
         let books = fates::Books::read(seen, &served);
-        let leaving = books.victims(around.now);
+        let victims = books.victims(around.now);
         let begun: BTreeMap<Key, Pod> = books.begun(seen);
         let mut observed = served.observed(seen, &around.settings.served);
         for ((key, pod), slot) in seen.pods.iter().zip(&mut observed.pods) {
@@ -139,6 +141,12 @@ impl<'a> Picture<'a> {
         let mut faults = Vec::new();
         let Problem { mut cluster, mut gangs, origins, .. } = soundly(&mut observed, &mut faults);
         keep_away(seen, &mut cluster, &mut gangs);
+        let is_leaving = |occupant: &Occupant| {
+            let pod = seen.pods.get(&Key::new(&occupant.namespace, &occupant.name));
+            pod.is_some_and(|pod| pod.metadata.deletion_timestamp.is_some())
+        };
+        let (leaving, occupants) = std::mem::take(&mut cluster.occupants).into_iter().partition(is_leaving);
+        cluster.occupants = occupants;
         let nodes = cluster.nodes.iter().zip(0..).map(|(node, id)| (node.name.clone(), id)).collect();
         let mut books = books;
         // Pods that were begun are copies here; the object is the one that was seen.
@@ -154,7 +162,7 @@ impl<'a> Picture<'a> {
         let (mut kept, mut whos) = (Vec::with_capacity(gangs.len()), Vec::with_capacity(gangs.len()));
         for (gang, origin) in gangs.into_iter().zip(&origins) {
             let Some(object) = object(origin) else { continue };
-            whos.push(books.who(object, &leaving));
+            whos.push(books.who(object, &victims));
             kept.push(gang);
         }
         let by_target = whos.iter().enumerate().map(|(i, who)| (who.target.clone(), i)).collect();
@@ -165,6 +173,7 @@ impl<'a> Picture<'a> {
             gangs: kept,
             whos,
             by_target,
+            leaving,
             faults,
             touches: BTreeSet::new(),
             nodes,
@@ -256,8 +265,10 @@ fn soundly(observed: &mut Observed<'_>, faults: &mut Vec<Fault>) -> Problem {
         let at_fault = |kind: &str| -> BTreeSet<usize> {
             found.iter().filter(|fault| fault.kind == kind).map(|fault| fault.index).collect()
         };
+        let mut pods = at_fault("Pod");
+        pods.extend(members(observed, &at_fault("PodGang")));
         retain(&mut observed.nodes, &at_fault("Node"));
-        retain(&mut observed.pods, &at_fault("Pod"));
+        retain(&mut observed.pods, &pods);
         retain(&mut observed.pod_gangs, &at_fault("PodGang"));
         retain(&mut observed.pod_groups, &at_fault("PodGroup"));
         retain(&mut observed.cluster_topologies, &at_fault("ClusterTopology"));
@@ -267,6 +278,23 @@ fn soundly(observed: &mut Observed<'_>, faults: &mut Vec<Fault>) -> Problem {
         faults.extend(found);
     }
     Problem::default()
+}
+
+/// Waiting pods of PodGangs that are left out: they must not be placed one by one.
+fn members(observed: &Observed<'_>, gangs: &BTreeSet<usize>) -> Vec<usize> {
+    let gangs = gangs.iter().map(|gang| observed.pod_gangs[*gang]);
+    let named: BTreeSet<(Option<&str>, &str)> = gangs
+        .flat_map(|gang| {
+            let pods = gang.spec.pod_groups.iter().flat_map(|group| &group.pod_references);
+            pods.map(|pod| (gang.metadata.namespace.as_deref(), pod.name.as_str()))
+        })
+        .collect();
+    let is_named = |pod: &Pod| {
+        let name = (pod.metadata.namespace.as_deref(), pod.metadata.name.as_deref().unwrap_or_default());
+        !named.is_empty() && named.contains(&name)
+    };
+    let waits = |pod: &Pod| pod.spec.as_ref().is_none_or(|spec| spec.node_name.is_none());
+    (0..observed.pods.len()).filter(|at| is_named(observed.pods[*at]) && waits(observed.pods[*at])).collect()
 }
 
 fn retain<T>(list: &mut Vec<T>, without: &BTreeSet<usize>) {

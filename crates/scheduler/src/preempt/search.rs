@@ -14,6 +14,8 @@ use trellis_engine::{Gang, Options, Place, fits_without};
 const QUESTIONS: usize = 400;
 /// So many domains are looked at for one gang.
 const DOMAINS: usize = 16;
+/// So many gangs can be looked at all together.
+const FEW: usize = 32;
 /// Steps that an answer may take; a gang that is not found to fit within them preempts nobody.
 const BUDGET: u64 = 50_000;
 
@@ -125,12 +127,16 @@ type Choice = (Cost, Vec<usize>, Vec<(usize, Place)>);
 impl Quest<'_, '_> {
     fn best(&mut self, everyone: &[usize]) -> Option<Found> {
         let places = self.ask(everyone)?;
-        let first = self.on_nodes_of(&places, everyone);
-        let mut best = None;
-        for candidates in std::iter::once(first).chain(self.by_domain()) {
-            self.improve(candidates, &mut best);
+        let unprotected: Vec<usize> = everyone.iter().copied().filter(|unit| !self.units[*unit].is_protected).collect();
+        let mut choices = vec![self.on_nodes_of(&places, everyone)];
+        if unprotected.len() < everyone.len() {
+            let places = self.ask(&unprotected);
+            choices.extend(places.map(|places| self.on_nodes_of(&places, &unprotected)));
         }
-        if best.is_none() {
+        choices.extend(self.by_domain());
+        let mut best = None;
+        choices.into_iter().for_each(|choice| self.improve(choice, &mut best));
+        if best.is_none() || everyone.len() <= FEW {
             self.improve(everyone.to_vec(), &mut best);
         }
         self.try_small(&mut best);
@@ -222,7 +228,7 @@ impl Quest<'_, '_> {
         let Some((cost, ..)) = best else { return };
         let singles = (0..self.units.len()).map(|one| vec![one]);
         let pairs = (0..self.units.len()).flat_map(|one| (0..one).map(move |two| vec![two, one]));
-        let few = self.units.len() <= 32;
+        let few = self.units.len() <= FEW;
         let mut choices: Vec<(Cost, Vec<usize>)> = singles
             .chain(pairs.filter(|_| few))
             .map(|units| (self.cost(&units), units))

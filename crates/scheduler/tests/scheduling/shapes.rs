@@ -163,7 +163,6 @@ fn scores_compare_with_the_empty_cluster() {
     let mut world = World::new(1, 3);
     world.occupy("o0", "r0n0", 4);
     world.gang("x", "w*1/1@4", None, |_| {});
-    world.gang("y", "w*2/2@2", None, |_| {});
     world.settle();
     world.gang("z", "w*2/2@5", None, |_| {});
     world.settle();

@@ -42,7 +42,6 @@ pub struct World {
     pub wanted: BTreeMap<String, Wanted>,
     /// Pods that do not go when they are told to.
     pub hanging: BTreeSet<String>,
-    /// Nodes whose kubelets are gone with them.
     version: u64,
     made: u64,
     /// Writes so far, and how many there may be before the scheduler dies.
