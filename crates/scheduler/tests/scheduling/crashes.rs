@@ -1,6 +1,7 @@
 //! Crash after any write, and leaders that come to late: it ends the same.
 
-use crate::world::{World, writes};
+use crate::server::writes;
+use crate::world::World;
 use trellis_api::names::label;
 
 type Story = fn(&mut World);

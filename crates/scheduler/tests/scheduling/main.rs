@@ -3,7 +3,9 @@
 #![allow(clippy::pedantic, reason = "toy worlds are written for readers")]
 
 mod crashes;
+mod large;
 mod life;
 mod preemption;
+mod server;
 mod shapes;
 mod world;

@@ -4,13 +4,13 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Container, Node, NodeStatus, Pod, PodSpec, PodStatus, ResourceRequirements};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta, OwnerReference, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use trellis_api::kinds::{ClusterTopology, NamespacedName, PodGang, PodGangSpec, PodGroup};
 use trellis_api::names::{annotation, label};
-use trellis_scheduler::plan::{Bind, Kind, Plan, Target};
+use trellis_scheduler::plan::Plan;
 use trellis_scheduler::seen::Key;
 use trellis_scheduler::{Around, Seen, Settings, decide};
 
@@ -42,7 +42,7 @@ pub struct World {
     pub wanted: BTreeMap<String, Wanted>,
     /// Pods that do not go when they are told to.
     pub hanging: BTreeSet<String>,
-    version: u64,
+    pub version: u64,
     made: u64,
     /// Writes so far, and how many there may be before the scheduler dies.
     pub writes: usize,
@@ -356,140 +356,8 @@ impl World {
         panic!("no end after {ROUNDS} decisions\n{}\n{:#?}", self.log.join("\n"), self.last);
     }
 
-    /// Carries out a plan, write by write. False if the scheduler died on the way.
-    pub fn apply(&mut self, plan: &Plan) -> bool {
-        for write in writes(plan) {
-            if self.dies_at.is_some_and(|at| self.writes >= at) {
-                return false;
-            }
-            self.writes += 1;
-            let done = self.write(plan, &write);
-            self.log.push(format!(
-                "{} {} {write:?}: {}",
-                self.identity,
-                self.writes,
-                if done { "done" } else { "refused" }
-            ));
-            self.operate();
-            self.check();
-        }
-        true
-    }
-
-    /// One write, as an API server takes it. True if it took effect.
-    pub fn write(&mut self, plan: &Plan, write: &Write) -> bool {
-        match *write {
-            Write::Annotate(gang) => self.annotate(plan, gang),
-            Write::Bind(gang, bind) => {
-                let gang = &plan.gangs[gang];
-                // What was decided together with a write that was refused is not done.
-                let is_stale = !gang.annotations.is_empty() && !self.is_written(gang);
-                !is_stale && self.bind(&gang.binds[bind], gang.target.kind == Kind::Pod && !gang.annotations.is_empty())
-            }
-            Write::Delete(at) => {
-                let delete = &plan.deletes[at];
-                let pod = self.seen.pods.get(&Key::new(&delete.namespace, &delete.pod));
-                let is_same = pod.is_some_and(|pod| pod.metadata.uid.as_deref() == Some(&delete.uid));
-                if is_same {
-                    self.delete_pod(&delete.pod);
-                }
-                is_same
-            }
-            Write::Status(at) => self.apply_status(&plan.statuses[at].target.clone(), &plan.statuses[at].object),
-            Write::Condition(at) => self.pod_condition(&plan.pod_conditions[at]),
-        }
-    }
-
-    fn is_written(&self, gang: &trellis_scheduler::plan::GangPlan) -> bool {
-        let meta = self.metadata(&gang.target);
-        let annotations = meta.and_then(|meta| meta.annotations.clone()).unwrap_or_default();
-        gang.annotations.iter().all(|(key, value)| annotations.get(*key) == value.as_ref())
-    }
-
-    fn metadata(&self, target: &Target) -> Option<ObjectMeta> {
-        let key = Key::new(&target.namespace, &target.name);
-        Some(match target.kind {
-            Kind::PodGang => self.seen.pod_gangs.get(&key)?.metadata.clone(),
-            Kind::PodGroup => self.seen.pod_groups.get(&key)?.metadata.clone(),
-            Kind::Pod => self.seen.pods.get(&key)?.metadata.clone(),
-        })
-    }
-
-    fn annotate(&mut self, plan: &Plan, gang: usize) -> bool {
-        let gang = &plan.gangs[gang];
-        let key = Key::new(&gang.target.namespace, &gang.target.name);
-        self.version += 1;
-        let version = self.version.to_string();
-        let meta = match gang.target.kind {
-            Kind::PodGang => self.seen.pod_gangs.get_mut(&key).map(|gang| &mut Arc::make_mut(gang).metadata),
-            Kind::PodGroup => self.seen.pod_groups.get_mut(&key).map(|group| &mut Arc::make_mut(group).metadata),
-            Kind::Pod => self.seen.pods.get_mut(&key).map(|pod| &mut Arc::make_mut(pod).metadata),
-        };
-        let Some(meta) = meta else { return false };
-        let seen = (meta.uid.as_deref(), meta.resource_version.as_deref());
-        if seen != (Some(&gang.version.uid), Some(&gang.version.resource_version)) {
-            return false;
-        }
-        meta.resource_version = Some(version);
-        let annotations = meta.annotations.get_or_insert_default();
-        for (key, value) in &gang.annotations {
-            match value {
-                Some(value) => annotations.insert((*key).to_owned(), value.clone()),
-                None => annotations.remove(*key),
-            };
-        }
-        true
-    }
-
-    fn bind(&mut self, bind: &Bind, any_version: bool) -> bool {
-        self.version += 1;
-        let version = self.version.to_string();
-        let Some(pod) = self.seen.pods.get_mut(&Key::new(&bind.namespace, &bind.pod)) else { return false };
-        let is_same = pod.metadata.uid.as_deref() == Some(&bind.version.uid)
-            && (any_version || pod.metadata.resource_version.as_deref() == Some(&bind.version.resource_version));
-        if !is_same || node_of(pod).is_some() || pod.metadata.deletion_timestamp.is_some() {
-            return false;
-        }
-        let pod = Arc::make_mut(pod);
-        pod.metadata.resource_version = Some(version);
-        pod.spec.get_or_insert_default().node_name = Some(bind.node.clone());
-        pod.status.get_or_insert_default().phase = Some("Running".to_owned());
-        true
-    }
-
-    fn apply_status(&mut self, target: &Target, object: &serde_json::Value) -> bool {
-        self.version += 1;
-        let version = self.version.to_string();
-        let Some(gang) = self.seen.pod_gangs.get_mut(&Key::new(&target.namespace, &target.name)) else { return false };
-        let gang = Arc::make_mut(gang);
-        if gang.metadata.uid.as_deref() != object["metadata"]["uid"].as_str() {
-            return false;
-        }
-        gang.metadata.resource_version = Some(version);
-        let status = gang.status.get_or_insert_default();
-        let ours: Vec<Condition> = serde_json::from_value(object["status"]["conditions"].clone()).expect("conditions");
-        status.conditions.retain(|known| known.type_ != "Scheduled" && known.reason != "Preempted");
-        status.conditions.extend(ours);
-        status.placement_score = object["status"]["placementScore"].as_f64();
-        true
-    }
-
-    fn pod_condition(&mut self, write: &trellis_scheduler::plan::PodCondition) -> bool {
-        self.version += 1;
-        let version = self.version.to_string();
-        let Some(pod) = self.seen.pods.get_mut(&Key::new(&write.namespace, &write.pod)) else { return false };
-        let pod = Arc::make_mut(pod);
-        if pod.metadata.uid.as_deref() != Some(&write.uid) {
-            return false;
-        }
-        pod.metadata.resource_version = Some(version);
-        let new = serde_json::from_value(write.patch["status"]["conditions"].clone()).expect("conditions");
-        pod.status.get_or_insert_default().conditions = Some(new);
-        true
-    }
-
     /// What must be true at every moment: no node has more than it offers, no required level is broken by a bind.
-    fn check(&self) {
+    pub(super) fn check(&self) {
         let mut used: BTreeMap<&str, i64> = BTreeMap::new();
         for pod in self.seen.pods.values().filter(|pod| !["Succeeded", "Failed"].contains(&phase_of(pod))) {
             if let Some(node) = node_of(pod) {
@@ -562,31 +430,6 @@ impl World {
         let text = self.annotation(gang, annotation::PLACEMENT).unwrap_or_default();
         trellis_scheduler::ledger::Ledger::read(&text).unwrap_or_default()
     }
-}
-
-/// One request of a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Write {
-    Annotate(usize),
-    Bind(usize, usize),
-    Delete(usize),
-    Status(usize),
-    Condition(usize),
-}
-
-/// The requests of a plan, in an order in which they may go.
-pub fn writes(plan: &Plan) -> Vec<Write> {
-    let mut writes = Vec::new();
-    for (at, gang) in plan.gangs.iter().enumerate() {
-        if !gang.annotations.is_empty() {
-            writes.push(Write::Annotate(at));
-        }
-        writes.extend((0..gang.binds.len()).map(|bind| Write::Bind(at, bind)));
-    }
-    writes.extend((0..plan.deletes.len()).map(Write::Delete));
-    writes.extend((0..plan.statuses.len()).map(Write::Status));
-    writes.extend((0..plan.pod_conditions.len()).map(Write::Condition));
-    writes
 }
 
 pub fn node_of(pod: &Pod) -> Option<&str> {
