@@ -41,7 +41,7 @@ use trellis_api::field::{FieldError, Path};
 use trellis_api::kinds::kai::{KaiPodGroup, Topology};
 use trellis_api::kinds::{ClusterTopology, NodeResourceTopology, PodGang, SimulatedCluster};
 use trellis_api::names::profile;
-use trellis_engine::{Cluster, Gang};
+use trellis_engine::{Cluster, Gang, GangName};
 
 /// Namespace of objects that name none.
 const DEFAULT_NAMESPACE: &str = "default";
@@ -89,12 +89,12 @@ pub struct Problem {
 }
 
 /// The object that a gang comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// Its kind: `PodGang`, `PodGroup`, or `Pod` for a gang of one.
     pub kind: &'static str,
-    /// Which one of its kind, in the list in [`Observed`].
-    pub index: usize,
+    /// What it is called. By name and not by its place in [`Observed`]: the order of the objects decides nothing.
+    pub name: GangName,
 }
 
 /// What is wrong with an object.
@@ -157,7 +157,7 @@ pub fn problem(observed: &Observed<'_>) -> Result<Problem, Vec<Fault>> {
     let mut astray = assemble::Notes::default();
     let placed = assemble::nodes(nodes.list, &zones, &vectors);
     let occupants = assemble::occupants(&pods, &members, &placed, &vectors, &mut astray);
-    let origins = drafts.iter().map(|draft| Origin { kind: draft.kind, index: draft.index }).collect();
+    let origins = drafts.iter().map(|draft| Origin { kind: draft.kind, name: drafts::gang_name(draft.meta) }).collect();
     let gangs = assemble::gangs(drafts, &pods, &of_kind, &placed, &vectors, &mut astray);
     let mut warnings: Vec<String> = priorities.warnings().collect();
     let queued = |group: &&KaiPodGroup| group.spec.queue.as_ref().is_some_and(|queue| !queue.is_empty());

@@ -151,12 +151,11 @@ impl<'a> Picture<'a> {
         let mut books = books;
         // Pods that were begun are copies here; the object is the one that was seen.
         let object = |origin: &Origin| {
+            let key = Key::new(&origin.name.namespace, &origin.name.name);
             Some(match origin.kind {
-                "PodGang" => Object::PodGang(seen.pod_gangs.get(&key_of(&observed.pod_gangs[origin.index].metadata))?),
-                "PodGroup" => {
-                    Object::PodGroup(seen.pod_groups.get(&key_of(&observed.pod_groups[origin.index].metadata))?)
-                }
-                _ => Object::Pod(seen.pods.get(&key_of(&observed.pods[origin.index].metadata))?),
+                "PodGang" => Object::PodGang(seen.pod_gangs.get(&key)?),
+                "PodGroup" => Object::PodGroup(seen.pod_groups.get(&key)?),
+                _ => Object::Pod(seen.pods.get(&key)?),
             })
         };
         let (mut kept, mut whos) = (Vec::with_capacity(gangs.len()), Vec::with_capacity(gangs.len()));
