@@ -76,6 +76,9 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
                 break;
             }
             exact.begin(active);
+            if !exact.has_room_for_minima() {
+                continue;
+            }
             let bound = exact.state.lower_bound(&exact.active, &exact.active, 0);
             if !exact.is_hopeless(&bound) {
                 exact.choose(0);
@@ -199,6 +202,20 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
     /// Whether nothing below this state can beat the best.
     fn is_hopeless(&self, bound: &Score) -> bool {
         self.best.as_ref().is_some_and(|best| *bound >= best.score)
+    }
+
+    /// Whether there is room for all that the chosen groups must get, each kind of pod looked at alone.
+    fn has_room_for_minima(&self) -> bool {
+        let job = self.state.job;
+        let mut needs: FxHashMap<usize, (u64, usize)> = FxHashMap::default();
+        for leaf in job.groups[0].leaves.iter().filter(|leaf| self.active[**leaf]) {
+            // Of several kinds any may make the minimum.
+            if let [batch] = job.batches_of(*leaf) {
+                needs.entry(job.batches[*batch].kind).or_insert((0, *batch)).0 += job.groups[*leaf].need as u64;
+            }
+        }
+        let scope = self.state.scope(0);
+        needs.values().all(|(need, batch)| *need <= self.state.room(*batch, &scope))
     }
 
     /// Whether every leaf still has room for what it must get.
@@ -479,17 +496,16 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
         }
         // Zones of two nodes could be exchanged only together.
         likeness.extend(place.zone.map(|zone| i64::from(place.node) << 16 | i64::from(zone)));
-        let mut here: Vec<i64> = Vec::new();
-        for put in state.puts.iter().filter(|put| put.place.node == place.node) {
-            here.push(i64::try_from(state.job.batches[put.batch].leaf).unwrap_or(-1));
-        }
-        for (leaf, _) in state.job.gang.standing().filter(|(_, at)| at.node == place.node) {
-            here.push(i64::try_from(leaf).unwrap_or(-1));
-        }
-        // Where domains are chosen already, who else is there makes no difference but for the room.
-        if self.goal == Goal::Any {
-            here.clear();
-        }
+        // Who else is there makes a difference only where domains are counted.
+        let is_counted = |leaf: GroupId| {
+            let mut spans = state.job.spans.iter();
+            self.goal == Goal::Best && spans.any(|it| state.job.gang.ancestry(leaf).any(|above| above == it.group))
+        };
+        let puts = state.puts.iter().filter(|put| put.place.node == place.node);
+        let placed = puts.map(|put| state.job.batches[put.batch].leaf);
+        let standing = state.job.gang.standing().filter(|(_, at)| at.node == place.node).map(|(leaf, _)| leaf);
+        let counted = placed.chain(standing).filter(|leaf| is_counted(*leaf));
+        let mut here: Vec<i64> = counted.map(|leaf| i64::try_from(leaf).unwrap_or(-1)).collect();
         here.sort_unstable();
         here.dedup();
         likeness.push(-1);

@@ -73,7 +73,7 @@ fn path(cluster: &Cluster, domain: DomainId) -> Vec<String> {
 }
 
 /// Nodes like the largest of the domain for the gang's first waiting pod; each is a host of its own where the level
-/// below is the last.
+/// below is that of hosts: the last, with one node in each domain.
 fn add_nodes(cluster: &mut Cluster, gang: &Gang, domain: Option<DomainId>, count: u64) {
     let path = domain.map(|domain| (usize::from(domain.topology), path(cluster, domain)));
     let request = &gang.pods.iter().find(|pod| pod.bound.is_none()).expect("one waits").request;
@@ -94,7 +94,11 @@ fn add_nodes(cluster: &mut Cluster, gang: &Gang, domain: Option<DomainId>, count
             if let Some((_, path)) = path.as_ref().filter(|(known, _)| *known == topology) {
                 own.clone_from(path);
                 let levels = cluster.topologies[topology].levels.iter().filter(|level| !level.is_zone).count();
-                own.extend((path.len() + 1 == levels).then(|| node.name.clone()));
+                let mut known: Vec<&Vec<String>> = cluster.nodes.iter().map(|node| &node.paths[topology]).collect();
+                known.retain(|path| path.len() == levels);
+                known.sort();
+                let are_hosts = path.len() + 1 == levels && known.is_sorted_by(|a, b| a < b);
+                own.extend(are_hosts.then(|| node.name.clone()));
             }
         }
         cluster.nodes.push(node);
