@@ -387,6 +387,7 @@ pub struct BenchArgs {
 #[derive(Debug, Subcommand)]
 pub enum Bench {
     Operator(BenchOperatorArgs),
+    Scheduler(BenchSchedulerArgs),
 }
 
 /// Measure the operator: a large set is created, left alone and deleted.
@@ -425,6 +426,55 @@ pub struct BenchOperatorArgs {
     /// Run the operator in this process, whose memory then says nothing
     #[arg(long)]
     pub in_process: bool,
+    /// Form of the output
+    #[arg(short, long, value_enum, default_value_t = BenchOutput::Table)]
+    pub output: BenchOutput,
+}
+
+/// Measure the scheduler: many gangs at once, gangs one after the other, and a backlog at rest.
+///
+/// First the limit is measured: how fast the API server takes plain binds of as many pods. Then a scheduler is started, and
+/// all gangs are there at once; the rate of binds is given as a share of that limit. Then gangs arrive one after the other:
+/// how long each waits from its last pod created to its last pod bound. At last there is no room, and it is seen what the
+/// scheduler takes while nothing changes. What misses its target is marked.
+///
+///   trellis bench scheduler --kubeconfig FILE
+///
+/// The cluster has to be one that nobody uses, without nodes: nodes are made that nobody runs, and removed. Our
+/// CustomResourceDefinitions are applied and stay; the namespace is made and removed.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct BenchSchedulerArgs {
+    /// The kubeconfig, if not that of $KUBECONFIG or ~/.kube/config
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The context in it
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+    /// Nodes of eight GPUs, in racks of ten
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u16).range(1..))]
+    pub nodes: u16,
+    /// Gangs, each of which must be in one rack
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u16).range(1..))]
+    pub gangs: u16,
+    /// Pods of each gang, of two GPUs each
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=40))]
+    pub pods: u16,
+    /// Nodes when there is a backlog
+    #[arg(long, value_name = "N", default_value_t = 5000, value_parser = clap::value_parser!(u16).range(1..))]
+    pub waiting_nodes: u16,
+    /// Gangs that wait then
+    #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u16).range(1..))]
+    pub waiting: u16,
+    /// Namespace to make for it; without one, a name that was not used before
+    #[arg(long, value_name = "NAME")]
+    pub namespace: Option<String>,
+    /// How long the backlog is watched at rest
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    pub window: u32,
+    /// Requests of the benchmark under way at once
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..))]
+    pub in_flight: u16,
     /// Form of the output
     #[arg(short, long, value_enum, default_value_t = BenchOutput::Table)]
     pub output: BenchOutput,

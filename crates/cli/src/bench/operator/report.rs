@@ -8,8 +8,10 @@ use serde::Serialize;
 
 use super::limit::Limit;
 use super::seen::Tallies;
-use super::subject::{Taken, Writes};
+use super::subject::Writes;
 use crate::args::BenchOperatorArgs;
+use crate::bench::figures::{megabytes, number, seconds, table};
+use crate::bench::process::Taken;
 
 /// What was measured.
 #[derive(Debug)]
@@ -163,19 +165,8 @@ fn figures(measured: &Measured, args: &BenchOperatorArgs) -> Vec<Figure> {
 pub fn print(measured: &Measured, args: &BenchOperatorArgs) -> Result<()> {
     let mut out = BufWriter::new(std::io::stdout().lock());
     let figures = figures(measured, args);
-    let head = ["FIGURE", "MEASURED", "LIMIT", "MULTIPLE", "TARGET", "GROVE", "RESULT"].map(str::to_owned);
-    let rows: Vec<[String; 7]> = std::iter::once(head).chain(figures.iter().map(Figure::cells)).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..7).map(width).collect();
-    for row in &rows {
-        // Words to the left, numbers to the right.
-        let cell = |(column, cell): (usize, &String)| match column {
-            0 | 6 => format!("{cell:width$}", width = widths[column]),
-            _ => format!("{cell:>width$}", width = widths[column]),
-        };
-        let cells: Vec<String> = row.iter().enumerate().map(cell).collect();
-        writeln!(out, "{}", cells.join("  ").trim_end())?;
-    }
+    let head = ["FIGURE", "MEASURED", "LIMIT", "MULTIPLE", "TARGET", "GROVE", "RESULT"];
+    table(&mut out, head, figures.iter().map(Figure::cells))?;
     writeln!(out, "\nwrites until settled, {:.2} s after the set was created:", seconds(measured.settled))?;
     sites(&mut out, &measured.writes)?;
     writeln!(out, "\nwrites after the set was deleted:")?;
@@ -240,18 +231,4 @@ pub fn json(measured: &Measured, args: &BenchOperatorArgs) -> Result<()> {
         "steady": taken(measured.steady),
         "last": taken(measured.last),
     }))
-}
-
-/// Seconds to the millisecond; more is noise.
-fn seconds(time: Duration) -> f64 {
-    (time.as_secs_f64() * 1000.0).round() / 1000.0
-}
-
-/// A count, which is never so large that it would not fit.
-fn number(count: u64) -> f64 {
-    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
-}
-
-fn megabytes(bytes: u64) -> f64 {
-    number(bytes / 1000) / 1000.0
 }
