@@ -6,7 +6,6 @@
 
 use crate::ledger::{Entry, Held};
 use crate::picture::{Fate, Object, Picture};
-use crate::seen::Key;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
 use std::collections::BTreeMap;
@@ -70,9 +69,8 @@ impl Picture<'_> {
     fn hold(&self, gang: usize, was: &Entry) -> Option<Hold> {
         let group = self.leaf(gang, &was.group)?;
         let place: Place = self.place(&was.spot)?;
-        let key = Key::new(&self.gangs[gang].id.namespace, &was.pod);
         let is_same = |pod: &&Arc<Pod>| crate::picture::short_uid(&pod.metadata) == was.uid;
-        let pod = self.seen.pods.get(&key).filter(is_same);
+        let pod = self.pod(gang, &was.pod).filter(is_same);
         let is_there = pod.is_some_and(|pod| {
             let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
             pod.metadata.deletion_timestamp.is_some() && !matches!(phase, Some("Succeeded" | "Failed"))

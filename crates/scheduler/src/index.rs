@@ -239,7 +239,8 @@ impl Index {
         }
     }
 
-    /// Takes note that a bind was acknowledged. The answer does not carry the pod; every later version of it has the node.
+    /// Takes note that a bind was acknowledged. The answer does not carry the pod; every later version of it has the node. Nobody is
+    /// woken: the pod was charged already, and its gang is under way until its last bind has been answered.
     pub fn bound(&self, bind: &Bind) {
         let name = (bind.namespace.clone(), bind.pod.clone());
         let mut state = self.state();
@@ -254,8 +255,6 @@ impl Index {
         if is_known {
             Pod::show(seen, &name, tables.pods.get(&name).cloned());
         }
-        drop(state);
-        self.wake_if(is_known);
     }
 
     /// Takes note that a pod may not go to this node, for good.

@@ -142,7 +142,7 @@ impl<'a> Picture<'a> {
         let Problem { mut cluster, mut gangs, origins, .. } = soundly(&mut observed, &mut faults);
         keep_away(seen, &mut cluster, &mut gangs);
         let is_leaving = |occupant: &Occupant| {
-            let pod = seen.pods.get(&Key::new(&occupant.namespace, &occupant.name));
+            let pod = seen.pod(&occupant.namespace, &occupant.name);
             pod.is_some_and(|pod| pod.metadata.deletion_timestamp.is_some())
         };
         let (leaving, occupants) = std::mem::take(&mut cluster.occupants).into_iter().partition(is_leaving);
@@ -183,7 +183,7 @@ impl<'a> Picture<'a> {
 
     /// A pod of a gang.
     pub fn pod(&self, gang: usize, name: &str) -> Option<&'a Arc<Pod>> {
-        self.seen.pods.get(&Key::new(&self.gangs[gang].id.namespace, name))
+        self.seen.pod(&self.gangs[gang].id.namespace, name)
     }
 
     /// Where a spot is, if its node is there.
@@ -238,7 +238,7 @@ fn keep_away(seen: &Seen, cluster: &mut Cluster, gangs: &mut [Gang]) {
     }
     for gang in gangs {
         for pod in &mut gang.pods {
-            let object = seen.pods.get(&Key::new(&gang.id.namespace, &pod.name));
+            let object = seen.pod(&gang.id.namespace, &pod.name);
             let Some(uid) = object.and_then(|pod| pod.metadata.uid.as_deref()) else { continue };
             let refused = seen.refused.iter().filter(|(whom, _)| **whom == *uid);
             let nodes: Vec<usize> = refused

@@ -6,6 +6,8 @@ use crate::plan::Target;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::scheduling::v1::PriorityClass;
+use std::borrow::Borrow;
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use trellis_api::kinds::kai::{KaiPodGroup, Topology};
@@ -24,6 +26,50 @@ impl Key {
     /// An object by namespace and name.
     pub fn new(namespace: &str, name: &str) -> Self {
         Self { namespace: namespace.into(), name: name.into() }
+    }
+}
+
+/// Whatever has a namespace and a name: objects are found by these without a key being made of them.
+pub trait Named {
+    /// Namespace and name.
+    fn parts(&self) -> (&str, &str);
+}
+
+impl Named for Key {
+    fn parts(&self) -> (&str, &str) {
+        (&self.namespace, &self.name)
+    }
+}
+
+impl Named for (&str, &str) {
+    fn parts(&self) -> (&str, &str) {
+        *self
+    }
+}
+
+impl<'a> Borrow<dyn Named + 'a> for Key {
+    fn borrow(&self) -> &(dyn Named + 'a) {
+        self
+    }
+}
+
+impl PartialEq for dyn Named + '_ {
+    fn eq(&self, other: &Self) -> bool {
+        self.parts() == other.parts()
+    }
+}
+
+impl Eq for dyn Named + '_ {}
+
+impl PartialOrd for dyn Named + '_ {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for dyn Named + '_ {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.parts().cmp(&other.parts())
     }
 }
 
@@ -60,4 +106,11 @@ pub struct Seen {
     pub under_way: BTreeMap<Target, Arc<str>>,
     /// Binds that were refused for good: the uid of the pod, and the node. The pod is not sent there again.
     pub refused: BTreeSet<(Arc<str>, Arc<str>)>,
+}
+
+impl Seen {
+    /// A pod by namespace and name.
+    pub fn pod(&self, namespace: &str, name: &str) -> Option<&Arc<Pod>> {
+        self.pods.get(&(namespace, name) as &dyn Named)
+    }
 }

@@ -20,7 +20,7 @@ use crate::bench::process::{Process, Taken};
 use crate::bench::{self, send};
 use crate::connect;
 use crate::up::Steps;
-use report::{Arrivals, Backlog, Fill, Measured};
+use report::{Arrivals, Backlog, Decisions, Fill, Measured};
 use seen::Seen;
 use workload::Workload;
 
@@ -123,7 +123,7 @@ impl Run<'_> {
         self.send(self.workload.gangs()?, "create a gang").await?;
         self.send(self.workload.pods(workload::SCHEDULER)?, "create a pod").await?;
         self.settle(seen, scheduler).await?;
-        let before = scheduler.taken();
+        let (before, decided) = (scheduler.taken(), Decisions::of(&scheduler.metrics()?));
         let begun = Instant::now();
         self.send(self.workload.complete()?, "say that a gang is complete").await?;
         let bound = |seen: &seen::State| {
@@ -135,7 +135,8 @@ impl Run<'_> {
         self.steps.say(&format!("  bound in {took:.2?}"));
         self.settle(seen, scheduler).await?;
         let processor = spent(before, scheduler.taken());
-        Ok(Fill { pods: all, took, limit, processor })
+        let decisions = Decisions::of(&scheduler.metrics()?).since(decided);
+        Ok(Fill { pods: all, took, limit, processor, decisions })
     }
 
     /// Gangs one after the other, in a few lanes: how long each waits from its last pod to its last bind.
@@ -143,12 +144,12 @@ impl Run<'_> {
         self.steps.say(&format!("arrivals: {} gangs, {LANES} at a time", self.args.gangs));
         self.send(self.workload.gangs()?, "create a gang").await?;
         self.settle(seen, scheduler).await?;
+        let decided = Decisions::of(&scheduler.metrics()?);
         let gangs = 0..self.workload.gangs;
         let waits = futures::stream::iter(gangs).map(|gang| self.arrival(seen, gang)).buffer_unordered(LANES);
         let mut waits: Vec<Duration> = waits.try_collect().await?;
-        scheduler.alive()?;
         waits.sort_unstable();
-        Ok(Arrivals { waits })
+        Ok(Arrivals { waits, decisions: Decisions::of(&scheduler.metrics()?).since(decided) })
     }
 
     async fn arrival(&self, seen: &Seen, gang: usize) -> Result<Duration> {

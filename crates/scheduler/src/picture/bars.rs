@@ -1,7 +1,6 @@
 //! Which gangs are left alone for now, and why.
 
 use super::{Object, Picture, served};
-use crate::seen::Key;
 use jiff::SignedDuration;
 use trellis_api::names::{self, annotation, label};
 use trellis_engine::{Gang, GroupId, Members, Pod};
@@ -40,9 +39,9 @@ impl Picture<'_> {
     /// Bars gangs, looks at what was begun, and holds places; what is barred has no waiting pods after that.
     pub(super) fn bar_all(&mut self) {
         for gang in 0..self.gangs.len() {
-            let is_plain = matches!(self.whos[gang].object, Object::Pod(_)) && !self.whos[gang].is_written;
-            if is_plain && self.gangs[gang].pods.iter().all(|pod| pod.bound.is_some()) && self.seen.under_way.is_empty()
-            {
+            let who = &self.whos[gang];
+            let is_plain = matches!(who.object, Object::Pod(_)) && !who.is_written;
+            if is_plain && !who.has_begun() && self.gangs[gang].pods.iter().all(|pod| pod.bound.is_some()) {
                 continue;
             }
             let bar = self.bar(gang);
@@ -113,7 +112,7 @@ impl Picture<'_> {
         let namespace = &self.gangs[gang].id.namespace;
         let mut references = object.spec.pod_groups.iter().flat_map(|group| &group.pod_references);
         references.any(|reference| {
-            let pod = self.seen.pods.get(&Key::new(namespace, &reference.name));
+            let pod = self.seen.pod(namespace, &reference.name);
             let gates = pod.and_then(|pod| pod.spec.as_ref()?.scheduling_gates.as_ref());
             gates.is_some_and(|gates| !gates.is_empty())
         })

@@ -2,7 +2,7 @@
 
 use super::{Object, Who, served::Served, short_uid};
 use crate::ledger::{Entry, Ledger, Spot, short};
-use crate::plan::Target;
+use crate::plan::{Kind, Target};
 use crate::seen::{Key, Seen};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
@@ -41,11 +41,12 @@ impl<'a> Books<'a> {
         let groups = served.pod_groups.iter().map(|group| Object::PodGroup(group));
         // A pod alone has a ledger only while others make room for it, or while it is being bound.
         let pods = seen.pods.values().map(|pod| Object::Pod(pod));
+        let are_pods_under_way = seen.under_way.keys().any(|target| target.kind == Kind::Pod);
         let mut books = HashMap::new();
         for object in gangs.chain(groups).chain(pods) {
             let written = object.annotation(annotation::PLACEMENT);
             let is_pod = matches!(object, Object::Pod(_));
-            if is_pod && written.is_none() && seen.under_way.is_empty() {
+            if is_pod && written.is_none() && !are_pods_under_way {
                 continue;
             }
             let target = Target::of(object.kind(), object.meta());
@@ -83,10 +84,11 @@ impl<'a> Books<'a> {
         let mut begun = BTreeMap::new();
         for (target, book) in &self.0 {
             for (entry, fate) in book.ledger.members.iter().zip(&book.fates) {
-                let key = Key::new(&target.namespace, &entry.pod);
-                let is_there = seen.nodes.contains_key(entry.spot.node.as_str());
-                if let Some(pod) = seen.pods.get(&key).filter(|_| *fate == Fate::Begun && is_there) {
-                    begun.insert(key, as_bound(pod, &entry.spot));
+                if *fate != Fate::Begun || !seen.nodes.contains_key(entry.spot.node.as_str()) {
+                    continue;
+                }
+                if let Some(pod) = seen.pod(&target.namespace, &entry.pod) {
+                    begun.insert(Key::new(&target.namespace, &entry.pod), as_bound(pod, &entry.spot));
                 }
             }
         }
@@ -129,7 +131,7 @@ fn as_bound(pod: &Pod, spot: &Spot) -> Pod {
 }
 
 fn fate(entry: &Entry, namespace: &str, seen: &Seen) -> Fate {
-    match seen.pods.get(&Key::new(namespace, &entry.pod)) {
+    match seen.pod(namespace, &entry.pod) {
         Some(pod) if short(pod.metadata.uid.as_deref().unwrap_or_default()) == entry.uid => of_pod(pod),
         _ => Fate::Vanished,
     }

@@ -40,7 +40,7 @@ impl<'a> Served<'a> {
             let namespace = gang.metadata.namespace.as_deref().unwrap_or_default();
             let mut references = gang.spec.pod_groups.iter().flat_map(|group| &group.pod_references);
             references.any(|pod| {
-                let pod = seen.pods.get(&Key::new(namespace, &pod.name));
+                let pod = seen.pod(namespace, &pod.name);
                 pod.is_some_and(|pod| is_served(pod, served))
             })
         };

@@ -17,7 +17,7 @@ use trellis_lower::{explanation, named::Names};
 /// An explanation is written at most so often.
 const EVERY: SignedDuration = SignedDuration::from_secs(10);
 /// So many explanations are made in one decision; the others come with the next.
-const AT_ONCE: usize = 8;
+const AT_ONCE: usize = 32;
 /// When to go on with those.
 const SOON: SignedDuration = SignedDuration::from_millis(200);
 /// Most bytes of an explanation.

@@ -32,6 +32,36 @@ pub struct Fill {
     pub limit: Duration,
     /// What the scheduler took for it.
     pub processor: Option<Duration>,
+    pub decisions: Decisions,
+}
+
+/// How often it was decided, and how long that took in all.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Decisions {
+    count: f64,
+    seconds: f64,
+}
+
+impl Decisions {
+    /// What the scheduler has counted.
+    pub fn of(metrics: &str) -> Self {
+        let value = |name: &str| {
+            let found = metrics.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+            found.unwrap_or(0.0)
+        };
+        Self {
+            count: value("trellis_scheduler_plan_duration_seconds_count"),
+            seconds: value("trellis_scheduler_plan_duration_seconds_sum"),
+        }
+    }
+
+    pub fn since(self, before: Self) -> Self {
+        Self { count: self.count - before.count, seconds: self.seconds - before.seconds }
+    }
+
+    fn mean(self) -> Option<f64> {
+        (self.count > 0.0).then(|| 1000.0 * self.seconds / self.count)
+    }
 }
 
 /// Gangs one after the other.
@@ -39,6 +69,7 @@ pub struct Fill {
 pub struct Arrivals {
     /// From the last pod created to the last pod bound, the shortest first.
     pub waits: Vec<Duration>,
+    pub decisions: Decisions,
 }
 
 /// Many that wait.
@@ -112,8 +143,10 @@ fn figures(measured: &Measured) -> Vec<Figure> {
             ..Figure::plain("share of plain binds", "", Some(share))
         },
         Figure::plain("processor for the fill", "s", fill.processor.map(seconds)),
+        Figure::plain("a decision in the fill, mean", "ms", fill.decisions.mean()),
         Figure::plain("last pod created to gang bound, p50", "ms", wait(50)),
         Figure::plain("last pod created to gang bound, p99", "ms", wait(99)),
+        Figure::plain("a decision among arrivals, mean", "ms", arrivals.decisions.mean()),
         Figure::plain("backlog settled", "s", Some(seconds(backlog.settled))),
         Figure {
             target: Some(5.0),
@@ -159,8 +192,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn decisions_are_read_as_the_scheduler_writes_them() {
+        let metrics = trellis_scheduler::Metrics::new();
+        let before = Decisions::of(&metrics.render());
+        metrics.planned(Duration::from_millis(30), &trellis_scheduler::plan::Figures::default());
+        metrics.planned(Duration::from_millis(10), &trellis_scheduler::plan::Figures::default());
+        let mean = Decisions::of(&metrics.render()).since(before).mean();
+        assert!(mean.is_some_and(|mean| (mean - 20.0).abs() < 1e-6), "{mean:?}");
+        assert_eq!(before.mean(), None);
+    }
+
+    #[test]
     fn percentiles_are_waits_that_were_seen() {
-        let arrivals = |count: u64| Arrivals { waits: (1..=count).map(Duration::from_millis).collect() };
+        let arrivals = |count: u64| Arrivals {
+            waits: (1..=count).map(Duration::from_millis).collect(),
+            decisions: Decisions::default(),
+        };
         assert_eq!(arrivals(200).percentile(99), Duration::from_millis(198));
         assert_eq!(arrivals(200).percentile(50), Duration::from_millis(100));
         assert_eq!(arrivals(1).percentile(99), Duration::from_millis(1));

@@ -4,6 +4,7 @@ use anyhow::Result;
 use http::Method;
 use serde_json::{Value, json};
 use std::ops::Range;
+use trellis_api::names::{MANAGED_BY, annotation, label, profile};
 
 use crate::bench::send::{Ready, request, with_type};
 
@@ -12,7 +13,7 @@ pub const TOPOLOGY: &str = "bench";
 /// Nodes of a rack.
 pub const RACK: usize = 10;
 /// Who places the pods.
-pub const SCHEDULER: &str = trellis_api::names::profile::TRELLIS;
+pub const SCHEDULER: &str = profile::TRELLIS;
 /// The label that all nodes of the benchmark carry.
 pub const MARK: &str = "trellis.dev/bench";
 /// The label of racks.
@@ -110,8 +111,9 @@ impl Workload {
             "metadata": {
                 "name": gang_name(gang),
                 "namespace": self.namespace,
-                "labels": { trellis_api::names::label::SCHEDULER_NAME: SCHEDULER },
-                "annotations": { trellis_api::names::annotation::TOPOLOGY_NAME: TOPOLOGY },
+                // As the operator's: what it makes is left alone until it is said to be complete.
+                "labels": { label::SCHEDULER_NAME: SCHEDULER, label::MANAGED_BY: MANAGED_BY },
+                "annotations": { annotation::TOPOLOGY_NAME: TOPOLOGY },
             },
             "spec": {
                 "podgroups": [group],
