@@ -36,6 +36,7 @@ use k8s_openapi::api::core::v1::{Node, Pod};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use nodes::{Nodes, Source};
 use pods::Pods;
+use std::collections::HashMap;
 use std::fmt;
 use trellis_api::field::{FieldError, Path};
 use trellis_api::kinds::kai::{KaiPodGroup, Topology};
@@ -55,6 +56,8 @@ pub struct Observed<'a> {
     pub simulated_clusters: Vec<&'a SimulatedCluster>,
     /// Pods, of gangs and of none.
     pub pods: Vec<&'a Pod>,
+    /// Pods that are taken to be on a node already, by namespace and name.
+    pub assumed: HashMap<(&'a str, &'a str), Assumed<'a>>,
     /// PodGangs.
     pub pod_gangs: Vec<&'a PodGang>,
     /// KAI's PodGroups.
@@ -73,6 +76,15 @@ pub struct Observed<'a> {
     pub served: Vec<&'a str>,
     /// Whether the objects are those of a running cluster: there our own gate, too, holds a pod until the operator lifts it.
     pub is_live: bool,
+}
+
+/// Where a pod is taken to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Assumed<'a> {
+    /// Name of the node.
+    pub node: &'a str,
+    /// Name of the zone inside it.
+    pub zone: Option<&'a str>,
 }
 
 /// A cluster and the gangs that are on it or wait for it.
@@ -124,7 +136,7 @@ pub fn problem(observed: &Observed<'_>) -> Result<Problem, Vec<Fault>> {
     let (mut faults, mut amounts) = (Faults::default(), Amounts::new());
     let topologies = topologies::Topologies::read(&observed.cluster_topologies, &observed.kai_topologies, &mut faults);
     let mut priorities = priorities::Priorities::read(&observed.priority_classes, &mut faults);
-    let pods = Pods::read(&observed.pods, observed.is_live, &mut amounts, &mut faults);
+    let pods = Pods::read(observed, &mut amounts, &mut faults);
     let mut members = membership::Membership::new(pods.list.len());
     let (mut group_notes, mut single_notes) = (pod_groups::Notes::default(), singles::Notes::default());
 

@@ -274,6 +274,11 @@ impl Index {
         is_free
     }
 
+    /// Whether plans are being carried out.
+    pub fn is_busy(&self) -> bool {
+        !self.state().seen.under_way.is_empty()
+    }
+
     /// The plan of a gang is no longer being carried out.
     pub fn end(&self, target: &Target) {
         let was_there = self.state().seen.under_way.remove(target).is_some();

@@ -17,7 +17,7 @@ use crate::seen::{Key, Seen};
 use crate::settings::Around;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use trellis_api::kinds::PodGang;
 use trellis_api::kinds::kai::KaiPodGroup;
@@ -133,11 +133,8 @@ impl<'a> Picture<'a> {
         let served = served::Served::of(seen, &around.settings.served);
         let books = fates::Books::read(seen, &served);
         let victims = books.victims(around.now);
-        let begun: BTreeMap<Key, Pod> = books.begun(seen);
         let mut observed = served.observed(seen, &around.settings.served);
-        for ((key, pod), slot) in seen.pods.iter().zip(&mut observed.pods) {
-            *slot = begun.get(key).unwrap_or(pod);
-        }
+        observed.assumed = books.begun(seen);
         let mut faults = Vec::new();
         let Problem { mut cluster, mut gangs, origins, .. } = soundly(&mut observed, &mut faults);
         keep_away(seen, &mut cluster, &mut gangs);
@@ -148,8 +145,8 @@ impl<'a> Picture<'a> {
         let (leaving, occupants) = std::mem::take(&mut cluster.occupants).into_iter().partition(is_leaving);
         cluster.occupants = occupants;
         let nodes = cluster.nodes.iter().zip(0..).map(|(node, id)| (node.name.clone(), id)).collect();
+        drop(observed);
         let mut books = books;
-        // Pods that were begun are copies here; the object is the one that was seen.
         let object = |origin: &Origin| {
             let key = Key::new(&origin.name.namespace, &origin.name.name);
             Some(match origin.kind {

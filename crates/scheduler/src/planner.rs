@@ -22,6 +22,8 @@ use crate::view::View;
 
 /// How long events are gathered before they are decided on, at least.
 const GATHER: Duration = Duration::from_millis(5);
+/// The same while gangs are under way: each that ends is an event, and all that is left to do about it is to say so.
+const GATHER_BUSY: Duration = Duration::from_millis(25);
 /// And at most: a decision that takes long is not followed at once by the next.
 const GATHER_MAX: Duration = Duration::from_millis(200);
 /// How soon an old view is looked at again.
@@ -71,8 +73,9 @@ impl Planner {
             let is_settled = plan.is_idle() && ground.seen.under_way.is_empty() && self.actor.is_idle();
             debug!(?took, gangs = plan.gangs.len(), deletes = plan.deletes.len(), is_settled, "decided");
             self.carry_out(plan, &ground);
+            let gather = if self.index.is_busy() { GATHER_BUSY } else { GATHER };
             self.settled.send_replace(is_settled.then_some(generation));
-            sleep(took.clamp(GATHER, GATHER_MAX)).await;
+            sleep(took.clamp(gather, GATHER_MAX)).await;
             self.wait(generation, again).await;
         }
     }

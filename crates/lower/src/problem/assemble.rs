@@ -8,7 +8,6 @@ use super::nodes::Record;
 use super::pods::{Facts, Pods, State};
 use super::zones::Zones;
 use std::collections::HashMap;
-use trellis_api::names::annotation;
 use trellis_engine::{Gang, Node, NodeId, Occupant, Place, Pod, Zone};
 
 /// Pods that are not where they seem to be.
@@ -104,7 +103,7 @@ impl Placed {
 
     fn place(&self, pod: &Facts<'_>, node: &str, notes: &mut Notes) -> Option<Place> {
         let id = self.find(pod, node, notes)?;
-        let zone = pod.annotation(annotation::NUMA_ZONE).and_then(|name| {
+        let zone = pod.zone.and_then(|name| {
             let zones: &[Zone] = &self.nodes[index(id)].zones;
             let found = zones.binary_search_by(|zone| zone.name.as_str().cmp(name)).ok();
             if found.is_none() {

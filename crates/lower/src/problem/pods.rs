@@ -1,12 +1,13 @@
 //! What is looked at in pods: where they stand, and what they are charged.
 
+use super::Observed;
 use super::amounts::{Amounts, ListId, index, number};
 use super::drafts::namespace;
 use super::faults::{Faults, Of};
 use k8s_openapi::api::core::v1::{Pod, PodSpec};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
-use trellis_api::names::GANG_GATE;
+use trellis_api::names::{GANG_GATE, annotation};
 
 /// Where a pod stands in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,8 @@ pub(super) struct Facts<'a> {
     /// Which one it is of the pods observed.
     pub index: u32,
     pub state: State<'a>,
+    /// The zone of its node that it is in.
+    pub zone: Option<&'a str>,
     /// What it is charged; nothing if it takes up no room.
     pub request: ListId,
 }
@@ -69,13 +72,14 @@ pub(super) struct Pods<'a> {
 }
 
 impl<'a> Pods<'a> {
-    pub fn read(pods: &[&'a Pod], is_live: bool, amounts: &mut Amounts, faults: &mut Faults) -> Self {
+    pub fn read(observed: &Observed<'a>, amounts: &mut Amounts, faults: &mut Faults) -> Self {
+        let pods = &observed.pods;
         // As they lie in memory first, and sorted only then: there are many, and they are large.
         let mut in_namespace: BTreeMap<&str, Vec<Facts<'a>>> = BTreeMap::new();
         for (i, pod) in pods.iter().enumerate() {
             let mut faults = faults.of("Pod", i, &pod.metadata);
             if faults.name().is_some() {
-                let facts = facts(pod, i, is_live, amounts, &mut faults);
+                let facts = facts(observed, pod, i, amounts, &mut faults);
                 in_namespace.entry(facts.namespace).or_default().push(facts);
             }
         }
@@ -100,22 +104,30 @@ impl<'a> Pods<'a> {
     }
 }
 
-fn facts<'a>(pod: &'a Pod, i: usize, is_live: bool, amounts: &mut Amounts, faults: &mut Of<'_>) -> Facts<'a> {
-    let state = state(pod, is_live);
+fn facts<'a>(observed: &Observed<'a>, pod: &'a Pod, i: usize, amounts: &mut Amounts, faults: &mut Of<'_>) -> Facts<'a> {
+    let (namespace, name) = (namespace(&pod.metadata), pod.metadata.name.as_deref().unwrap_or_default());
+    let assumed = match observed.assumed.is_empty() {
+        true => None,
+        false => observed.assumed.get(&(namespace, name)),
+    };
+    let state = state(pod, assumed.map(|it| it.node), observed.is_live);
+    let zone = match assumed {
+        Some(assumed) => assumed.zone,
+        None => get(pod.metadata.annotations.as_ref(), annotation::NUMA_ZONE),
+    };
     let request = match state {
         State::Waiting | State::Bound(_) | State::Leaving(_) => {
             amounts.charge(pod).map_err(|errors| faults.extend(errors)).unwrap_or_default()
         }
         State::Gated | State::Succeeded | State::Gone => 0,
     };
-    let name = pod.metadata.name.as_deref().unwrap_or_default();
-    Facts { namespace: namespace(&pod.metadata), name, pod, index: number(i), state, request }
+    Facts { namespace, name, pod, index: number(i), state, zone, request }
 }
 
 /// Of files our own gate says nothing: it will be lifted.
-fn state(pod: &Pod, is_live: bool) -> State<'_> {
+fn state<'a>(pod: &'a Pod, assumed: Option<&'a str>, is_live: bool) -> State<'a> {
     let spec = pod.spec.as_ref();
-    let node = spec.and_then(|spec| spec.node_name.as_deref()).filter(|node| !node.is_empty());
+    let node = assumed.or(spec.and_then(|spec| spec.node_name.as_deref()).filter(|node| !node.is_empty()));
     let is_leaving = pod.metadata.deletion_timestamp.is_some();
     let gates = spec.and_then(|spec| spec.scheduling_gates.as_ref());
     match (pod.status.as_ref().and_then(|status| status.phase.as_deref()), node) {

@@ -3,11 +3,12 @@
 use super::{Object, Who, served::Served, short_uid};
 use crate::ledger::{Entry, Ledger, Spot, short};
 use crate::plan::{Kind, Target};
-use crate::seen::{Key, Seen};
+use crate::seen::{Named, Seen};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use trellis_api::names::annotation;
+use trellis_lower::problem::Assumed;
 
 /// What became of a member that a ledger names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,16 +80,17 @@ impl<'a> Books<'a> {
         victims
     }
 
-    /// Members that were begun, as if they were bound; but for those whose node is gone, which wait.
-    pub fn begun(&self, seen: &Seen) -> BTreeMap<Key, Pod> {
-        let mut begun = BTreeMap::new();
+    /// Where members that were begun will be; but for those whose node is gone, which wait.
+    pub fn begun(&self, seen: &'a Seen) -> HashMap<(&'a str, &'a str), Assumed<'_>> {
+        let mut begun = HashMap::new();
         for (target, book) in &self.0 {
             for (entry, fate) in book.ledger.members.iter().zip(&book.fates) {
                 if *fate != Fate::Begun || !seen.nodes.contains_key(entry.spot.node.as_str()) {
                     continue;
                 }
-                if let Some(pod) = seen.pod(&target.namespace, &entry.pod) {
-                    begun.insert(Key::new(&target.namespace, &entry.pod), as_bound(pod, &entry.spot));
+                if let Some((key, _)) = seen.pods.get_key_value(&(&*target.namespace, &*entry.pod) as &dyn Named) {
+                    let Spot { node, zone } = &entry.spot;
+                    begun.insert(key.parts(), Assumed { node, zone: zone.as_deref() });
                 }
             }
         }
@@ -118,16 +120,6 @@ impl<'a> Books<'a> {
             moving: BTreeSet::new(),
         }
     }
-}
-
-/// A pod as it will be once it is bound.
-fn as_bound(pod: &Pod, spot: &Spot) -> Pod {
-    let mut pod = pod.clone();
-    pod.spec.get_or_insert_default().node_name = Some(spot.node.clone());
-    if let Some(zone) = &spot.zone {
-        pod.metadata.annotations.get_or_insert_default().insert(annotation::NUMA_ZONE.to_owned(), zone.clone());
-    }
-    pod
 }
 
 fn fate(entry: &Entry, namespace: &str, seen: &Seen) -> Fate {
