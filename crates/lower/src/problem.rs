@@ -182,7 +182,7 @@ pub fn problem(observed: &Observed<'_>) -> Result<Problem, Vec<Fault>> {
     let census = Census::new(&company, &pods, &nodes, &columns);
     let of_gang = drafts.iter_mut().map(|draft| company.settle(draft, &pods, &census, &topologies.list)).collect();
     let mut ties = Ties::of(of_gang, &company, &census);
-    volumes.settle(&mut drafts, &pods, company.len(), &mut ties);
+    volumes.settle(&mut drafts, &pods, company.count(), &mut ties);
     let open = pods.list.iter().filter(|pod| pod.state == State::Waiting || moves(pod));
     volumes.reach(open, &nodes, &columns);
     let mut eligible = kinds.evaluate(&nodes, &columns);

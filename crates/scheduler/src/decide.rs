@@ -308,8 +308,8 @@ impl Picture<'_> {
     /// What members that get a place only wished for, where nobody looked at it.
     fn passed_over(&self, gang: usize, placed: &[(usize, Place)]) -> Option<Note> {
         let who = &self.whos[gang];
-        let objects = placed.iter().filter_map(|(pod, _)| self.pod(gang, &self.gangs[gang].pods[*pod].name));
-        let message = objects.into_iter().find_map(|pod| passed_over(pod))?;
+        let mut objects = placed.iter().filter_map(|(pod, _)| self.pod(gang, &self.gangs[gang].pods[*pod].name));
+        let message = objects.find_map(|pod| passed_over(pod))?;
         let (about, uid) = (who.target.clone(), who.object.uid().to_owned());
         Some(Note { about, uid, warning: true, reason: "PassedOver", message })
     }

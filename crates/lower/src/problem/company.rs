@@ -174,7 +174,7 @@ impl<'a> Company<'a> {
     }
 
     /// How many classes there are.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.classes.len()
     }
 

@@ -177,6 +177,7 @@ fn volumes() {
         Arc::new(serde_json::from_value(claim).expect("a claim"))
     };
     world.seen.claims.insert(Key::new(NAMESPACE, "d"), claim(Value::Null));
+    world.pass(11);
     world.settle();
     assert!(message(&world, "a").contains("first consumer"), "{}", message(&world, "a"));
     let expression = json!({ "key": "rack", "operator": "In", "values": ["r1"] });
@@ -195,6 +196,9 @@ fn what_is_passed_over_is_said_on_the_gang() {
     let mut world = World::new(1, 1);
     world.dress.insert("a".to_owned(), wishing);
     world.gang("a", "w*1/1@1", None, |_| {});
+    // The first decision makes sure that nobody else writes to the gang.
+    let plan = world.decide();
+    world.apply(&plan);
     let notes = world.decide().notes;
     let told = notes.iter().find(|note| note.reason == "PassedOver").expect("a note");
     assert!(told.warning && told.message.contains("spec.affinity.nodeAffinity.preferred"), "{}", told.message);

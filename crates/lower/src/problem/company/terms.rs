@@ -50,9 +50,10 @@ pub(super) fn required(spec: Option<&PodSpec>, is_apart: bool) -> &[PodAffinityT
     let affinity = spec.and_then(|spec| spec.affinity.as_ref());
     let apart = affinity.and_then(|it| it.pod_anti_affinity.as_ref());
     let near = affinity.and_then(|it| it.pod_affinity.as_ref());
-    let terms = match is_apart {
-        true => apart.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_deref()),
-        false => near.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_deref()),
+    let terms = if is_apart {
+        apart.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_deref())
+    } else {
+        near.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_deref())
     };
     terms.unwrap_or_default()
 }
