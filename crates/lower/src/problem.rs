@@ -55,7 +55,7 @@ use trellis_api::kinds::{ClusterTopology, NodeResourceTopology, PodGang, Simulat
 use trellis_api::names::{label, profile};
 use trellis_engine::{Cluster, Gang, GangName};
 pub use unsupported::passed_over;
-use volumes::Volumes;
+use volumes::Storage;
 
 /// Namespace of objects that name none.
 const DEFAULT_NAMESPACE: &str = "default";
@@ -152,7 +152,7 @@ pub fn problem(observed: &Observed<'_>) -> Result<Problem, Vec<Fault>> {
     let company = Company::read(&pods, moves);
     company.charge(&mut pods, &mut amounts);
     ports::charge(&mut pods, &mut amounts);
-    let mut volumes = Volumes::read(observed, &pods, &mut faults);
+    let mut volumes = Storage::read(observed, &pods, &mut faults);
     let mut members = membership::Membership::new(pods.list.len());
     let (mut group_notes, mut single_notes) = (pod_groups::Notes::default(), singles::Notes::default());
 
@@ -217,7 +217,7 @@ pub fn problem(observed: &Observed<'_>) -> Result<Problem, Vec<Fault>> {
 struct Closing<'c, 'a> {
     company: &'c Company<'a>,
     census: &'c Census,
-    volumes: &'c Volumes<'a>,
+    volumes: &'c Storage<'a>,
     pods: &'c Pods<'a>,
     nodes: &'c Nodes,
     moves: &'c dyn Fn(&Facts<'_>) -> bool,

@@ -27,7 +27,7 @@ struct Named<'a> {
 
 /// Claims, volumes, and who has what is for one pod only.
 #[derive(Debug, Default)]
-pub(super) struct Volumes<'a> {
+pub(super) struct Storage<'a> {
     claims: HashMap<(&'a str, &'a str), &'a PersistentVolumeClaim>,
     volumes: HashMap<&'a str, &'a PersistentVolume>,
     /// Claims that pods with a place have.
@@ -36,7 +36,7 @@ pub(super) struct Volumes<'a> {
     outside: HashMap<&'a str, FixedBitSet>,
 }
 
-impl<'a> Volumes<'a> {
+impl<'a> Storage<'a> {
     pub fn read(observed: &Observed<'a>, pods: &Pods<'a>, faults: &mut Faults) -> Self {
         let mut read = Self::default();
         for (_, claim) in by_name(&observed.claims, "PersistentVolumeClaim", faults) {

@@ -56,8 +56,11 @@ fn wishing(pod: &mut Pod) {
     dress(pod, "wisher", json!({ "affinity": affinity }));
 }
 
-/// Gangs `name groups required` whose pods are dressed alike, made at once; and the same with a scheduler that dies after every write.
-fn check(racks: usize, nodes: usize, gangs: &[(&str, &str, Option<&str>, fn(&mut Pod))], expected: &str) -> World {
+/// A gang: its name, its groups, what it requires, and what its pods have besides.
+type Row = (&'static str, &'static str, Option<&'static str>, fn(&mut Pod));
+
+/// Gangs that are made at once; and the same with a scheduler that dies after every write.
+fn check(racks: usize, nodes: usize, gangs: &[Row], expected: &str) -> World {
     let fresh = || {
         let mut world = World::new(racks, nodes);
         for (name, groups, required, dress) in gangs {
@@ -89,8 +92,7 @@ fn one_per_host() {
     let world = check(1, 3, &[("a", "w*4/4@1", None, alone_on_its_host)], "a: - - - -");
     assert!(message(&world, "a").contains("one per host: app=one in ns"), "{}", message(&world, "a"));
     // Two gangs of one decision, and those that come back.
-    let gangs: [(&str, &str, Option<&str>, fn(&mut Pod)); 2] =
-        [("a", "w*2/2@1", None, alone_on_its_host), ("b", "w*2/2@1", None, alone_on_its_host)];
+    let gangs: [Row; 2] = [("a", "w*2/2@1", None, alone_on_its_host), ("b", "w*2/2@1", None, alone_on_its_host)];
     let mut world = check(1, 4, &gangs, "a: r0n0 r0n1\nb: r0n2 r0n3");
     for (pod, _) in world.pods_of("a").into_iter().chain(world.pods_of("b")) {
         world.delete_pod(&pod);
@@ -115,7 +117,7 @@ fn a_stranger_who_is_meant_closes_its_node() {
 
 #[test]
 fn gangs_that_keep_apart_are_placed_one_after_the_other() {
-    let gangs: [(&str, &str, Option<&str>, fn(&mut Pod)); 3] = [
+    let gangs: [Row; 3] = [
         ("a", "w*1/1@1", None, one_per_rack),
         ("b", "w*1/1@1", None, one_per_rack),
         ("c", "w*1/1@1", None, one_per_rack),
@@ -124,8 +126,7 @@ fn gangs_that_keep_apart_are_placed_one_after_the_other() {
     assert_eq!(world.reason("b"), "MinimumScheduled");
     check(2, 2, &gangs, "a: r0n0\nb: r1n0\nc: -");
     // One that has no place keeps nobody waiting.
-    let gangs: [(&str, &str, Option<&str>, fn(&mut Pod)); 2] =
-        [("a", "w*1/1@9", None, one_per_rack), ("b", "w*1/1@1", None, one_per_rack)];
+    let gangs: [Row; 2] = [("a", "w*1/1@9", None, one_per_rack), ("b", "w*1/1@1", None, one_per_rack)];
     check(2, 2, &gangs, "a: -\nb: r0n0");
 }
 
@@ -142,8 +143,7 @@ fn gangs_that_seek_each_other() {
     let follower: fn(&mut Pod) = near_one;
     let world = check(2, 2, &[("a", "w*1/1@1", None, follower)], "a: -");
     assert_eq!(world.reason("a"), "Missing");
-    let gangs: [(&str, &str, Option<&str>, fn(&mut Pod)); 2] =
-        [("a", "w*1/1@1", None, follower), ("b", "w*1/1@1", None, alone_on_its_host)];
+    let gangs: [Row; 2] = [("a", "w*1/1@1", None, follower), ("b", "w*1/1@1", None, alone_on_its_host)];
     check(2, 1, &gangs, "a: r0n0\nb: r0n0");
 }
 
