@@ -22,7 +22,7 @@ use names::Names;
 use progress::Progress;
 use std::sync::Arc;
 use std::time::Instant;
-use trellis_engine::{Outcome, Snapshot};
+use trellis_engine::{Outcome, Snapshot, Unready, order};
 use trellis_lower::problem::Problem;
 use trellis_lower::{explanation, named as names};
 
@@ -30,7 +30,7 @@ use trellis_lower::{explanation, named as names};
 pub fn run(args: &PlanArgs) -> Result<End> {
     let begun = Instant::now();
     let progress = Progress::start();
-    let Some(Problem { cluster, gangs, warnings, .. }) = load::load(args, cluster(args)?, &progress)? else {
+    let Some(Problem { cluster, mut gangs, ties, warnings, .. }) = load::load(args, cluster(args)?, &progress)? else {
         return Ok(End::Refused);
     };
     for warning in warnings {
@@ -38,8 +38,21 @@ pub fn run(args: &PlanArgs) -> Result<End> {
     }
     let cluster = Arc::new(cluster);
     let snapshot = Snapshot::with_gangs(cluster.clone(), &gangs);
-    let Measured { plan, explanations, times } =
-        measure::run(&snapshot, &gangs, args.repeat, begun.elapsed(), &progress);
+    let loaded = begun.elapsed();
+    let mut measured = measure::run(&snapshot, &gangs, args.repeat, loaded, &progress);
+    // Each time at least one more of those that keep apart or seek each other waits; so this ends.
+    loop {
+        let late = ties.late(&order(&gangs), |gang| !measured.plan.decisions[gang].placed.is_empty());
+        if late.is_empty() {
+            break;
+        }
+        for gang in late {
+            let text = "its pods keep apart from, or seek, those of gangs before it, and are planned once these have their places";
+            gangs[gang].unready = Some(Unready::Missing { text: text.to_owned() });
+        }
+        measured = measure::run(&snapshot, &gangs, args.repeat, loaded, &progress);
+    }
+    let Measured { plan, explanations, times } = measured;
     drop(progress);
     let names = Names::new(&cluster);
     let times = args.stats.then_some(&times);

@@ -147,6 +147,11 @@ pub enum Unready {
         /// What it is, in words.
         text: String,
     },
+    /// Something that pods need and that is not there, or not free, whatever room there is.
+    Missing {
+        /// What it is, in words.
+        text: String,
+    },
 }
 
 impl Gang {

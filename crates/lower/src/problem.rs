@@ -12,6 +12,7 @@
 
 mod amounts;
 mod assemble;
+mod company;
 mod drafts;
 mod eligibility;
 mod faults;
@@ -20,29 +21,41 @@ mod nodes;
 mod pod_gangs;
 mod pod_groups;
 mod pods;
+mod ports;
 mod priorities;
 pub mod quantity;
 pub mod requests;
 pub mod simulated;
 mod singles;
 mod sub_groups;
+mod ties;
+pub mod tokens;
 mod topologies;
 mod unsupported;
+mod volumes;
 mod zones;
 
 use amounts::{Amounts, ListId};
+use company::Company;
+use company::census::Census;
+use drafts::Draft;
+use eligibility::Eligible;
 use faults::Faults;
-use k8s_openapi::api::core::v1::{Node, Pod};
+use fixedbitset::FixedBitSet;
+use k8s_openapi::api::core::v1::{Node, PersistentVolume, PersistentVolumeClaim, Pod};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use nodes::{Nodes, Source};
-use pods::Pods;
+use pods::{Facts, Pods, State};
 use std::collections::HashMap;
 use std::fmt;
+pub use ties::Ties;
 use trellis_api::field::{FieldError, Path};
 use trellis_api::kinds::kai::{KaiPodGroup, Topology};
 use trellis_api::kinds::{ClusterTopology, NodeResourceTopology, PodGang, SimulatedCluster};
-use trellis_api::names::profile;
+use trellis_api::names::{label, profile};
 use trellis_engine::{Cluster, Gang, GangName};
+pub use unsupported::passed_over;
+use volumes::Storage;
 
 /// Namespace of objects that name none.
 const DEFAULT_NAMESPACE: &str = "default";
@@ -56,7 +69,8 @@ pub struct Observed<'a> {
     pub simulated_clusters: Vec<&'a SimulatedCluster>,
     /// Pods, of gangs and of none.
     pub pods: Vec<&'a Pod>,
-    /// Pods that are taken to be on a node already, by namespace and name.
+    /// Pods that are taken to be on a node although they are not bound to it yet, by namespace and name: they count where they are, and
+    /// may still get another place.
     pub assumed: HashMap<(&'a str, &'a str), Assumed<'a>>,
     /// PodGangs.
     pub pod_gangs: Vec<&'a PodGang>,
@@ -70,6 +84,10 @@ pub struct Observed<'a> {
     pub priority_classes: Vec<&'a PriorityClass>,
     /// Zones inside nodes.
     pub node_resource_topologies: Vec<&'a NodeResourceTopology>,
+    /// Claims of volumes.
+    pub claims: Vec<&'a PersistentVolumeClaim>,
+    /// Volumes.
+    pub volumes: Vec<&'a PersistentVolume>,
     /// Whether there are KAI Queues.
     pub has_queues: bool,
     /// Names of schedulers whose lone pods are planned; none: ours.
@@ -96,6 +114,8 @@ pub struct Problem {
     pub gangs: Vec<Gang>,
     /// For each gang where it comes from.
     pub origins: Vec<Origin>,
+    /// Which gangs must not be placed by one and the same decision.
+    pub ties: Ties,
     /// What was left out, for people.
     pub warnings: Vec<String>,
 }
@@ -136,7 +156,12 @@ pub fn problem(observed: &Observed<'_>) -> Result<Problem, Vec<Fault>> {
     let (mut faults, mut amounts) = (Faults::default(), Amounts::new());
     let topologies = topologies::Topologies::read(&observed.cluster_topologies, &observed.kai_topologies, &mut faults);
     let mut priorities = priorities::Priorities::read(&observed.priority_classes, &mut faults);
-    let pods = Pods::read(observed, &mut amounts, &mut faults);
+    let mut pods = Pods::read(observed, &mut amounts, &mut faults);
+    let moves = |pod: &Facts<'_>| observed.assumed.contains_key(&(pod.namespace, pod.name));
+    let company = Company::read(&pods, moves);
+    company.charge(&mut pods, &mut amounts);
+    ports::charge(&mut pods, &mut amounts);
+    let mut volumes = Storage::read(observed, &pods, &mut faults);
     let mut members = membership::Membership::new(pods.list.len());
     let (mut group_notes, mut single_notes) = (pod_groups::Notes::default(), singles::Notes::default());
 
@@ -152,10 +177,10 @@ pub fn problem(observed: &Observed<'_>) -> Result<Problem, Vec<Fault>> {
     drafts.extend(singles);
     drafts.sort_by(|a, b| a.gang.id.cmp(&b.gang.id));
     let mut kinds = eligibility::Kinds::default();
-    drafts::settle(&mut drafts, &pods, &mut kinds, &mut single_notes.gated, &mut faults);
+    drafts::settle(&mut drafts, &pods, &mut kinds, &mut single_notes, &mut faults);
     drafts::check_bases(&drafts, &mut faults);
 
-    let mut columns = kinds.columns();
+    let mut columns = kinds.columns(company.keys().chain(volumes.keys()));
     let nodes = Nodes::read(observed, &topologies.list, &mut columns, &mut amounts, &mut faults);
     let zones = zones::Zones::read(&observed.node_resource_topologies, &mut faults);
     check_totals(observed, &nodes, &pods, &amounts, &mut faults);
@@ -163,14 +188,24 @@ pub fn problem(observed: &Observed<'_>) -> Result<Problem, Vec<Fault>> {
         return Err(faults.sorted());
     }
 
-    let (of_kind, eligibility) = kinds.evaluate(&nodes, &columns);
-    drop((kinds, columns));
+    let census = Census::new(&company, &pods, &nodes, &columns);
+    let of_gang = drafts.iter_mut().map(|draft| company.settle(draft, &pods, &census, &topologies.list)).collect();
+    let mut ties = Ties::of(of_gang, &company, &census);
+    volumes.settle(&mut drafts, &pods, company.count(), &mut ties);
+    let open = pods.list.iter().filter(|pod| pod.state == State::Waiting || moves(pod));
+    volumes.reach(open, &nodes, &columns);
+    let mut eligible = kinds.evaluate(&nodes, &columns);
+    let closing =
+        Closing { company: &company, census: &census, volumes: &volumes, pods: &pods, nodes: &nodes, moves: &moves };
+    closing.close(&mut drafts, &mut eligible);
     let vectors = amounts.vectors();
+    let offers = tokens::Offers::of(&vectors.resources, &nodes, columns.column(label::HOSTNAME));
+    drop((kinds, columns));
     let mut astray = assemble::Notes::default();
-    let placed = assemble::nodes(nodes.list, &zones, &vectors);
+    let placed = assemble::nodes(nodes.list, &zones, &vectors, &offers);
     let occupants = assemble::occupants(&pods, &members, &placed, &vectors, &mut astray);
     let origins = drafts.iter().map(|draft| Origin { kind: draft.kind, name: drafts::gang_name(draft.meta) }).collect();
-    let gangs = assemble::gangs(drafts, &pods, &of_kind, &placed, &vectors, &mut astray);
+    let gangs = assemble::gangs(drafts, &pods, &placed, &vectors, &mut astray);
     let mut warnings: Vec<String> = priorities.warnings().collect();
     let queued = |group: &&KaiPodGroup| group.spec.queue.as_ref().is_some_and(|queue| !queue.is_empty());
     if observed.has_queues || observed.pod_groups.iter().any(queued) {
@@ -181,10 +216,49 @@ pub fn problem(observed: &Observed<'_>) -> Result<Problem, Vec<Fault>> {
         resources: vectors.resources,
         topologies: topologies.list,
         nodes: placed.nodes,
-        eligibility,
+        eligibility: eligible.list(),
         occupants,
     };
-    Ok(Problem { cluster, gangs, origins, warnings })
+    Ok(Problem { cluster, gangs, origins, ties, warnings })
+}
+
+/// What closes nodes to pods, beyond what they say of nodes.
+struct Closing<'c, 'a> {
+    company: &'c Company<'a>,
+    census: &'c Census,
+    volumes: &'c Storage<'a>,
+    pods: &'c Pods<'a>,
+    nodes: &'c Nodes,
+    moves: &'c dyn Fn(&Facts<'_>) -> bool,
+}
+
+impl Closing<'_, '_> {
+    /// Says of every member where it may run.
+    fn close(&self, drafts: &mut [Draft<'_>], eligible: &mut Eligible) {
+        let mut of_class: HashMap<u32, FixedBitSet> = HashMap::new();
+        for member in drafts.iter_mut().flat_map(|draft| &mut draft.members) {
+            let pod = &self.pods.list[amounts::index(member.pod)];
+            let class = self.company.class(member.pod);
+            let is_open = pod.state == State::Waiting || (self.moves)(pod);
+            let own;
+            let mut closed = if is_open { self.volumes.closed(pod) } else { Vec::new() };
+            match pod.state {
+                State::Waiting if class > 0 => {
+                    let new = || self.census.closed(self.company, class, None, self.nodes);
+                    closed.push(of_class.entry(class).or_insert_with(new));
+                }
+                // One that may be moved is counted where it is, and is in its own way nowhere.
+                State::Bound(node) if class > 0 && is_open => {
+                    let at = self.nodes.list.binary_search_by(|record| record.name.as_str().cmp(node)).ok();
+                    let values = at.map(|at| &*self.nodes.list[at].values);
+                    own = self.census.closed(self.company, class, values, self.nodes);
+                    closed.push(&own);
+                }
+                _ => {}
+            }
+            member.eligibility = eligible.of(member.kind, &closed);
+        }
+    }
 }
 
 fn notes_in_words<'a>(
@@ -197,6 +271,7 @@ fn notes_in_words<'a>(
         groups.strays.warning("pod", "is in no subgroup of its PodGroup and waits"),
         singles.unknown.warning("pod", "names a gang that is not there or does not list it, and waits"),
         singles.gated.warning("pod", "is held by a scheduling gate and counts as not there"),
+        singles.wishes.warning("pod", "prefers some nodes or company, which is not looked at"),
         singles.others.warning("pod", "waits for another scheduler and is not looked at"),
         placed.lost.warning("pod", "runs on a node that is not there and is not looked at"),
         placed.no_zone.warning("pod", "names a zone that its node does not have"),

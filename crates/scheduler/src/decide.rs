@@ -3,14 +3,15 @@
 
 use crate::ledger::{Entry, Ledger};
 use crate::picture::{Bar, Fate, Picture};
-use crate::plan::{Bind, GangPlan, Kind, Plan, Target, Version, site};
+use crate::plan::{Bind, GangPlan, Kind, Note, Plan, Target, Version, site};
 use crate::preempt;
 use crate::say;
 use crate::seen::Seen;
 use crate::settings::Around;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use trellis_api::names::annotation;
-use trellis_engine::{Decision, Gang, GangName, Options, Outcome, Place, Snapshot, plan_on};
+use trellis_engine::{Decision, Gang, GangName, Options, Outcome, Place, Snapshot, order, plan_on};
+use trellis_lower::problem::passed_over;
 
 /// What is to be done now. Pure, and level-driven: nothing is remembered from call to call but what stands in the objects.
 pub fn decide(seen: &Seen, around: &Around<'_>) -> Plan {
@@ -35,6 +36,8 @@ pub(crate) struct Round {
     pub options: Options,
     /// Whether anything new may be given away: not before every waiting gang is ours.
     pub may_give: bool,
+    /// Gangs that are given nothing now: they are decided again at once, beside what others were given.
+    pub late: BTreeSet<usize>,
     /// What becomes of each gang.
     pub drafts: Vec<Draft>,
 }
@@ -70,11 +73,13 @@ impl Round {
         for (gang, decision) in relevant.into_iter().zip(planned.decisions) {
             decisions[gang] = decision;
         }
+        let late = picture.ties.late(&order(&picture.gangs), |gang| !decisions[gang].placed.is_empty());
         let is_unfenced = |who: &crate::picture::Who<'_>| who.bar == Some(Bar::Unfenced);
         Self {
             snapshot,
             engine: trellis_engine::Plan { decisions },
             options,
+            late,
             may_give: !picture.whos.iter().any(is_unfenced),
             drafts: Vec::with_capacity(picture.gangs.len()),
         }
@@ -132,13 +137,14 @@ impl Round {
         // What is scaled from a base follows what is seen of it, not what is meant to be.
         let base_stands = base.is_none_or(|base| picture.stands(base));
         let placed: &[(usize, Place)] = match (&who.bar, &decision.outcome) {
-            (None, Outcome::Placed) if self.may_give && base_stands => &decision.placed,
+            (None, Outcome::Placed) if self.may_give && base_stands && !self.late.contains(&gang) => &decision.placed,
             _ => &[],
         };
         draft.is_placed = !placed.is_empty();
         draft.after = picture.after(gang, placed);
         draft.after.score = self.score(picture, gang, placed);
         if draft.is_placed {
+            plan.notes.extend(picture.passed_over(gang, placed));
             draft.site = site::PLACE;
             draft.binds.extend(placed.iter().filter_map(|(pod, place)| picture.bind(gang, *pod, *place)));
         }
@@ -297,6 +303,15 @@ impl Picture<'_> {
             pod: pod.name.clone(),
             uid: crate::picture::short_uid(&object.metadata).to_owned(),
         })
+    }
+
+    /// What members that get a place only wished for, where nobody looked at it.
+    fn passed_over(&self, gang: usize, placed: &[(usize, Place)]) -> Option<Note> {
+        let who = &self.whos[gang];
+        let mut objects = placed.iter().filter_map(|(pod, _)| self.pod(gang, &self.gangs[gang].pods[*pod].name));
+        let message = objects.find_map(|pod| passed_over(pod))?;
+        let (about, uid) = (who.target.clone(), who.object.uid().to_owned());
+        Some(Note { about, uid, warning: true, reason: "PassedOver", message })
     }
 
     fn bind(&self, gang: usize, pod: usize, place: Place) -> Option<Bind> {

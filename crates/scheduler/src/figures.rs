@@ -5,6 +5,7 @@ use crate::picture::{Picture, index};
 use crate::plan::{Figures, Plan};
 use crate::say::Verdict;
 use std::collections::{BTreeMap, HashMap};
+use trellis_lower::problem::tokens::is_token;
 
 /// Counts what there was to see.
 pub(crate) fn count(picture: &Picture<'_>, round: &Round, verdicts: &[Option<Verdict>], plan: &mut Plan) {
@@ -41,7 +42,9 @@ fn fragmentation(picture: &Picture<'_>, round: &Round) -> BTreeMap<(String, Stri
     let left = |resource: usize| free.iter().map(|node| node[resource].max(0)).sum::<i64>();
     let share =
         |resource: &usize| -> i128 { i128::from(left(*resource)) * 1_000_000 / i128::from(total(*resource).max(1)) };
-    let scarcest = (0..cluster.resources.len()).filter(|resource| total(*resource) > 0).min_by_key(share);
+    let scarcest = (0..cluster.resources.len())
+        .filter(|resource| total(*resource) > 0 && !is_token(&cluster.resources[*resource]))
+        .min_by_key(share);
     let Some(resource) = scarcest else { return BTreeMap::new() };
     let all = left(resource);
     let mut found = BTreeMap::new();

@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::{Node, PersistentVolume, PersistentVolumeClaim, Pod};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -53,6 +53,8 @@ pub struct Tables {
     priority_classes: Table<PriorityClass>,
     budgets: Table<PodDisruptionBudget>,
     node_resource_topologies: Table<NodeResourceTopology>,
+    claims: Table<PersistentVolumeClaim>,
+    volumes: Table<PersistentVolume>,
 }
 
 macro_rules! kept {
@@ -105,6 +107,8 @@ kept!(Topology, "Topology", kai_topologies, by_name);
 kept!(PriorityClass, "PriorityClass", priority_classes, by_name);
 kept!(PodDisruptionBudget, "PodDisruptionBudget", budgets, by_key);
 kept!(NodeResourceTopology, "NodeResourceTopology", node_resource_topologies, by_name);
+kept!(PersistentVolumeClaim, "PersistentVolumeClaim", claims, by_key, trim: trim::claim);
+kept!(PersistentVolume, "PersistentVolume", volumes, by_name, trim: trim::volume);
 
 /// The index, shared by watches, planner and those who write.
 #[derive(Debug, Default)]

@@ -23,7 +23,7 @@ use trellis_api::kinds::PodGang;
 use trellis_api::kinds::kai::KaiPodGroup;
 use trellis_api::names::annotation;
 use trellis_engine::{Cluster, Gang, GroupId, NodeId, Occupant, Place};
-use trellis_lower::problem::{Fault, Observed, Origin, Problem, problem};
+use trellis_lower::problem::{Fault, Observed, Origin, Problem, Ties, problem};
 
 /// So often the problem is tried without the objects that were found to be at fault.
 const TRIES: usize = 8;
@@ -37,6 +37,8 @@ pub(crate) struct Picture<'a> {
     /// For each gang who it is.
     pub whos: Vec<Who<'a>>,
     pub by_target: HashMap<Target, usize>,
+    /// Which gangs must not get places by one decision.
+    pub ties: Ties,
     /// Pods on their way out. They take up room, but nobody reckons with them: what is free without gangs is free without them.
     pub leaving: Vec<Occupant>,
     /// Objects that were left out.
@@ -136,7 +138,7 @@ impl<'a> Picture<'a> {
         let mut observed = served.observed(seen, &around.settings.served);
         observed.assumed = books.begun(seen);
         let mut faults = Vec::new();
-        let Problem { mut cluster, mut gangs, origins, .. } = soundly(&mut observed, &mut faults);
+        let Problem { mut cluster, mut gangs, origins, mut ties, .. } = soundly(&mut observed, &mut faults);
         keep_away(seen, &mut cluster, &mut gangs);
         let is_leaving = |occupant: &Occupant| {
             let pod = seen.pod(&occupant.namespace, &occupant.name);
@@ -156,10 +158,13 @@ impl<'a> Picture<'a> {
             })
         };
         let (mut kept, mut whos) = (Vec::with_capacity(gangs.len()), Vec::with_capacity(gangs.len()));
+        let mut tied = std::mem::take(&mut ties.of_gang).into_iter();
         for (gang, origin) in gangs.into_iter().zip(&origins) {
+            let tied = tied.next().unwrap_or_default();
             let Some(object) = object(origin) else { continue };
             whos.push(books.who(object, &victims));
             kept.push(gang);
+            ties.of_gang.push(tied);
         }
         let by_target = whos.iter().enumerate().map(|(i, who)| (who.target.clone(), i)).collect();
         let mut picture = Self {
@@ -169,6 +174,7 @@ impl<'a> Picture<'a> {
             gangs: kept,
             whos,
             by_target,
+            ties,
             leaving,
             faults,
             touches: BTreeSet::new(),
@@ -271,6 +277,8 @@ fn soundly(observed: &mut Observed<'_>, faults: &mut Vec<Fault>) -> Problem {
         retain(&mut observed.kai_topologies, &at_fault("Topology"));
         retain(&mut observed.priority_classes, &at_fault("PriorityClass"));
         retain(&mut observed.node_resource_topologies, &at_fault("NodeResourceTopology"));
+        retain(&mut observed.claims, &at_fault("PersistentVolumeClaim"));
+        retain(&mut observed.volumes, &at_fault("PersistentVolume"));
         faults.extend(found);
     }
     Problem::default()

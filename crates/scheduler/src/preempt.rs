@@ -28,7 +28,8 @@ pub(crate) fn decide(picture: &mut Picture<'_>, round: &mut Round, plan: &mut Pl
             round.drafts[gang].after.nominated = None;
         }
     }
-    if round.may_give {
+    // Who is late was given room here that the next decision, which follows at once, may find elsewhere: nobody is evicted for that.
+    if round.may_give && round.late.is_empty() {
         nominate(picture, round, plan);
     }
 }

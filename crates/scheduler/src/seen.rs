@@ -3,7 +3,7 @@
 //! Everything that decisions rest on is in here or in an argument. Objects are shared, so that a copy of the whole is cheap.
 
 use crate::plan::Target;
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::{Node, PersistentVolume, PersistentVolumeClaim, Pod};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use std::borrow::Borrow;
@@ -99,6 +99,10 @@ pub struct Seen {
     pub budgets: ByKey<PodDisruptionBudget>,
     /// Zones inside nodes, by the nodes' names.
     pub node_resource_topologies: ByName<NodeResourceTopology>,
+    /// Claims of volumes.
+    pub claims: ByKey<PersistentVolumeClaim>,
+    /// Volumes.
+    pub volumes: ByName<PersistentVolume>,
     /// Gangs whose plan is being carried out at this moment, each with the ledger that the plan assumes
     /// ([`GangPlan::assumed`](crate::plan::GangPlan::assumed)).
     /// They are charged by it and otherwise left alone. A gang leaves when all its requests were answered, or when those that were not

@@ -2,8 +2,9 @@
 //! wake nobody.
 
 use k8s_openapi::api::core::v1::{
-    Container, ContainerStatus, Node, NodeCondition, NodeSpec, NodeStatus, Pod, PodCondition, PodSpec, PodStatus,
-    Volume,
+    Container, ContainerStatus, Node, NodeCondition, NodeSpec, NodeStatus, PersistentVolume, PersistentVolumeClaim,
+    PersistentVolumeClaimSpec, PersistentVolumeClaimStatus, PersistentVolumeSpec, Pod, PodCondition, PodSpec,
+    PodStatus, Volume,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use trellis_api::kinds::ClusterTopology;
@@ -75,7 +76,7 @@ fn pod_spec(spec: PodSpec) -> PodSpec {
         tolerations: spec.tolerations,
         topology_spread_constraints: spec.topology_spread_constraints,
         // All of them stay, by name: faults tell which one it is.
-        volumes: spec.volumes.map(|volumes| volumes.into_iter().map(volume).collect()),
+        volumes: spec.volumes.map(|volumes| volumes.into_iter().map(claimed).collect()),
         ..PodSpec::default()
     }
 }
@@ -90,7 +91,7 @@ fn container(container: Container) -> Container {
     }
 }
 
-fn volume(volume: Volume) -> Volume {
+fn claimed(volume: Volume) -> Volume {
     Volume {
         name: volume.name,
         ephemeral: volume.ephemeral,
@@ -139,4 +140,30 @@ fn container_statuses(statuses: Vec<ContainerStatus>) -> Option<Vec<ContainerSta
 pub fn cluster_topology(topology: &mut ClusterTopology) {
     metadata(&mut topology.metadata);
     topology.status = None;
+}
+
+/// A claim is whose it is, which volume it has got, and whether for one pod only.
+pub fn claim(claim: &mut PersistentVolumeClaim) {
+    metadata(&mut claim.metadata);
+    (claim.metadata.labels, claim.metadata.annotations) = (None, None);
+    claim.spec = claim.spec.take().map(|spec| PersistentVolumeClaimSpec {
+        access_modes: spec.access_modes,
+        volume_name: spec.volume_name,
+        ..PersistentVolumeClaimSpec::default()
+    });
+    claim.status = claim
+        .status
+        .take()
+        .map(|status| PersistentVolumeClaimStatus { phase: status.phase, ..PersistentVolumeClaimStatus::default() });
+}
+
+/// A volume is where it can be reached from.
+pub fn volume(volume: &mut PersistentVolume) {
+    metadata(&mut volume.metadata);
+    (volume.metadata.labels, volume.metadata.annotations) = (None, None);
+    volume.spec = volume
+        .spec
+        .take()
+        .map(|spec| PersistentVolumeSpec { node_affinity: spec.node_affinity, ..PersistentVolumeSpec::default() });
+    volume.status = None;
 }

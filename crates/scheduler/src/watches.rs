@@ -1,6 +1,6 @@
 //! Which kinds are followed, and how they are read.
 
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::{Node, PersistentVolume, PersistentVolumeClaim, Pod};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use kube::Client;
@@ -16,7 +16,7 @@ use crate::follow::Follower;
 use crate::index::Kept;
 
 /// All kinds that are followed.
-pub const KINDS: [&str; 9] = [
+pub const KINDS: [&str; 11] = [
     Node::KIND,
     Pod::KIND,
     PodGang::KIND,
@@ -26,6 +26,8 @@ pub const KINDS: [&str; 9] = [
     PriorityClass::KIND,
     PodDisruptionBudget::KIND,
     NodeResourceTopology::KIND,
+    PersistentVolumeClaim::KIND,
+    PersistentVolume::KIND,
 ];
 
 /// Follows all kinds, until the tasks are dropped.
@@ -37,6 +39,10 @@ pub fn start(client: &Client, follower: &Follower) -> JoinSet<()> {
     tasks.spawn(follower.clone().follow::<PriorityClass, PriorityClass>(Api::all(client.clone()), Ok));
     let budgets = Api::all(client.clone());
     tasks.spawn(follower.clone().follow::<PodDisruptionBudget, PodDisruptionBudget>(budgets, Ok));
+    let claims = Api::all(client.clone());
+    tasks.spawn(follower.clone().follow::<PersistentVolumeClaim, PersistentVolumeClaim>(claims, Ok));
+    let volumes = Api::all(client.clone());
+    tasks.spawn(follower.clone().follow::<PersistentVolume, PersistentVolume>(volumes, Ok));
     tasks.spawn(follower.clone().follow::<_, PodGang>(Api::all(client.clone()), guarded));
     tasks.spawn(follower.clone().follow::<_, KaiPodGroup>(Api::all(client.clone()), guarded));
     tasks.spawn(follower.clone().follow::<_, ClusterTopology>(Api::all(client.clone()), guarded));

@@ -3,7 +3,7 @@
 use super::items::{Items, Origin, refusal};
 use crate::objects::{Object, Role};
 use crate::render;
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::{Node, PersistentVolume, PersistentVolumeClaim, Pod};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -28,6 +28,8 @@ pub struct Gathered {
     kai_topologies: Items<Topology>,
     priority_classes: Items<PriorityClass>,
     node_resource_topologies: Items<NodeResourceTopology>,
+    claims: Items<PersistentVolumeClaim>,
+    volumes: Items<PersistentVolume>,
     /// ClusterTopologies are read by admission; this is where they stand.
     cluster_topologies: BTreeMap<String, Rc<Object>>,
     bind_requests: Vec<BindRequest>,
@@ -60,6 +62,8 @@ impl Gathered {
         let (api_group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         match (api_group, object.kind.as_str()) {
             ("", "Node") => self.nodes.add(object),
+            ("", "PersistentVolumeClaim") => self.claims.add(in_namespace(object)),
+            ("", "PersistentVolume") => self.volumes.add(object),
             ("scheduling.k8s.io", "PriorityClass") => self.priority_classes.add(object),
             (group::NODE_TOPOLOGY, "NodeResourceTopology") => self.node_resource_topologies.add(object),
             (group::KAI, "Topology") => self.kai_topologies.add(object),
@@ -132,6 +136,8 @@ impl Gathered {
             kai_topologies: self.kai_topologies.refs(),
             priority_classes: self.priority_classes.refs(),
             node_resource_topologies: self.node_resource_topologies.refs(),
+            claims: self.claims.refs(),
+            volumes: self.volumes.refs(),
             has_queues: self.has_queues,
             ..Observed::default()
         }
@@ -176,6 +182,8 @@ impl Gathered {
             "Topology" => &self.kai_topologies.origins,
             "PriorityClass" => &self.priority_classes.origins,
             "NodeResourceTopology" => &self.node_resource_topologies.origins,
+            "PersistentVolumeClaim" => &self.claims.origins,
+            "PersistentVolume" => &self.volumes.origins,
             _ => return self.cluster_topologies.get(&fault.name).cloned().map(Origin::Written),
         };
         origins.get(fault.index).cloned()

@@ -9,9 +9,11 @@ use crate::objects::{Object, Role};
 use trellis_api::admission::object::Kind;
 
 /// What a plan looks at, and where it is listed.
-const LISTS: [&str; 11] = [
+const LISTS: [&str; 13] = [
     "api/v1/nodes",
     "api/v1/pods",
+    "api/v1/persistentvolumeclaims",
+    "api/v1/persistentvolumes",
     "apis/scheduling.k8s.io/v1/priorityclasses",
     "apis/scheduler.grove.io/v1alpha1/podgangs",
     "apis/grove.io/v1alpha1/clustertopologies",

@@ -6,6 +6,7 @@ use super::text::Natural;
 use std::collections::BTreeMap;
 use trellis_api::names::label::HOSTNAME;
 use trellis_engine::{Cluster, Gang, Plan};
+use trellis_lower::problem::tokens::is_token;
 
 /// Clusters up to this size are shown node by node.
 const FEW_NODES: usize = 12;
@@ -192,7 +193,7 @@ fn resource(cluster: &Cluster, gangs: &[Gang]) -> Option<usize> {
         let (total, asked) = (total(resource), asked(resource));
         let share = asked * 1_000_000 / total.max(1);
         let name = cluster.resources[resource].as_str();
-        (total > 0, asked > 0, name.contains('/'), name.ends_with("gpu"), name != "pods", share)
+        (total > 0 && !is_token(name), asked > 0, name.contains('/'), name.ends_with("gpu"), name != "pods", share)
     };
     (0..cluster.resources.len()).max_by_key(|resource| (rank(*resource), std::cmp::Reverse(*resource)))
 }

@@ -65,7 +65,7 @@ pub(super) fn plain(gang: &Gang, proof: &Proof) -> Option<String> {
         Claim::Unready(Unready::UnknownLevel { group, topology, level }) => {
             format!("Waits: {group} asks for level {level}, which topology {topology} does not have.")
         }
-        Claim::Unready(Unready::Unsupported { text }) => format!("Waits: {text}."),
+        Claim::Unready(Unready::Unsupported { text } | Unready::Missing { text }) => format!("Waits: {text}."),
         Claim::BaseWaits(base) => {
             format!("Waits for its base gang {}/{}, which has no place yet.", base.namespace, base.name)
         }

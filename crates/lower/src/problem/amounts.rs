@@ -52,13 +52,21 @@ impl Amounts {
     pub fn intern(&mut self, list: &[(&str, i64)]) -> ListId {
         self.scratch.clear();
         for &(name, amount) in list {
-            let next = number(self.names.len());
-            let id = self.names.get(name).copied().unwrap_or_else(|| {
-                self.names.insert(name.to_owned(), next);
-                next
-            });
+            let id = self.name(name);
             self.scratch.push((id, amount));
         }
+        self.intern_scratch()
+    }
+
+    fn name(&mut self, name: &str) -> u32 {
+        let next = number(self.names.len());
+        self.names.get(name).copied().unwrap_or_else(|| {
+            self.names.insert(name.to_owned(), next);
+            next
+        })
+    }
+
+    fn intern_scratch(&mut self) -> ListId {
         if let Some(id) = self.ids.get(self.scratch.as_slice()) {
             return *id;
         }
@@ -66,6 +74,17 @@ impl Amounts {
         self.lists.push(list.clone());
         self.ids.insert(list, id);
         id
+    }
+
+    /// The number of a list with one more of each of these, which it does not have yet.
+    pub fn with_one_of_each(&mut self, list: ListId, names: &[String]) -> ListId {
+        self.scratch.clear();
+        self.scratch.extend_from_slice(&self.lists[index(list)]);
+        for name in names {
+            let id = self.name(name);
+            self.scratch.push((id, 1));
+        }
+        self.intern_scratch()
     }
 
     /// The first resource, by name, of which all uses of lists together come to more than `most`, and the list that has

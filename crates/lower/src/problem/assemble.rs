@@ -6,6 +6,7 @@ use super::faults::Tally;
 use super::membership::{Belongs, Membership};
 use super::nodes::Record;
 use super::pods::{Facts, Pods, State};
+use super::tokens::Offers;
 use super::zones::Zones;
 use std::collections::HashMap;
 use trellis_engine::{Gang, Node, NodeId, Occupant, Place, Pod, Zone};
@@ -26,14 +27,16 @@ pub(super) struct Placed {
 }
 
 /// The nodes with all that is on them.
-pub(super) fn nodes(list: Vec<Record>, zones: &Zones<'_>, vectors: &Vectors) -> Placed {
+pub(super) fn nodes(list: Vec<Record>, zones: &Zones<'_>, vectors: &Vectors, tokens: &Offers) -> Placed {
     let mut placed = Placed { nodes: Vec::with_capacity(list.len()), by_name: HashMap::with_capacity(list.len()) };
     for record in list {
+        let mut allocatable = vectors.get(record.offers).to_vec();
+        tokens.add(&record.values, &mut allocatable);
         placed.by_name.insert(record.name.clone(), number(placed.nodes.len()));
         placed.nodes.push(Node {
             zones: zones.of(&record.name, &vectors.resources),
             name: record.name,
-            allocatable: vectors.get(record.offers).to_vec(),
+            allocatable,
             paths: record.paths,
         });
     }
@@ -68,7 +71,6 @@ pub(super) fn occupants(
 pub(super) fn gangs(
     drafts: Vec<Draft<'_>>,
     pods: &Pods<'_>,
-    eligibility: &[usize],
     placed: &Placed,
     vectors: &Vectors,
     notes: &mut Notes,
@@ -83,7 +85,7 @@ pub(super) fn gangs(
             name: pod.name.to_owned(),
             group: member.group,
             request: vectors.get(pod.request).clone(),
-            eligibility: eligibility[index(member.kind)],
+            eligibility: member.eligibility,
             bound,
         })
     };

@@ -2,8 +2,9 @@
 
 use super::amounts::index;
 use super::eligibility::Kinds;
-use super::faults::{Faults, Tally};
+use super::faults::Faults;
 use super::pods::{Pods, State, get};
+use super::singles::Notes;
 use super::{DEFAULT_NAMESPACE, unsupported};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::collections::BTreeMap;
@@ -20,6 +21,8 @@ pub(super) struct Member {
     pub group: GroupId,
     /// What it says of nodes.
     pub kind: u32,
+    /// Where it may run, once that is known.
+    pub eligibility: usize,
 }
 
 /// A gang in the making.
@@ -76,7 +79,7 @@ impl<'a> Draft<'a> {
     }
 
     pub fn join(&mut self, pod: u32, group: GroupId) {
-        self.members.push(Member { pod, group, kind: 0 });
+        self.members.push(Member { pod, group, kind: 0, eligibility: 0 });
     }
 }
 
@@ -96,7 +99,7 @@ pub(super) fn settle<'a>(
     drafts: &mut [Draft<'_>],
     pods: &Pods<'a>,
     kinds: &mut Kinds<'a>,
-    gated: &mut Tally,
+    notes: &mut Notes,
     faults: &mut Faults,
 ) {
     for draft in drafts {
@@ -120,8 +123,11 @@ pub(super) fn settle<'a>(
                         *min = min.saturating_sub(1);
                     }
                 }
-                State::Gated => gated.count(|| pod.title()),
+                State::Gated => notes.gated.count(|| pod.title()),
                 State::Leaving(_) | State::Gone => {}
+            }
+            if pod.state == State::Waiting && unsupported::passed_over(pod.pod).is_some() {
+                notes.wishes.count(|| pod.title());
             }
             if pod.state == State::Waiting && draft.gang.unready.is_none() {
                 draft.gang.unready = unsupported::of(pod.pod).map(|text| Unready::Unsupported { text });

@@ -94,18 +94,17 @@ impl<'a> Kinds<'a> {
         (id, faults(&kind))
     }
 
-    /// Columns for the labels that some kind asks about.
-    pub fn columns(&self) -> Columns<'a> {
+    /// Columns for the labels that some kind asks about, and for others that are asked about.
+    pub fn columns(&self, others: impl Iterator<Item = &'a str>) -> Columns<'a> {
         let selectors = self.list.iter().flat_map(|kind| kind.selector.into_iter().flatten().map(|(key, _)| key));
         let expressions = self.list.iter().flat_map(|kind| kind.expressions().map(|requirement| &requirement.key));
-        let keys: BTreeSet<&str> = selectors.chain(expressions).map(String::as_str).collect();
+        let keys: BTreeSet<&str> = selectors.chain(expressions).map(String::as_str).chain(others).collect();
         Columns(keys.into_iter().map(|key| (key, HashMap::new())).collect())
     }
 
-    /// For each kind an index into the list of eligibilities: kinds that come to the same nodes share one.
-    pub fn evaluate(&self, nodes: &Nodes, columns: &Columns<'_>) -> (Vec<usize>, Vec<Eligibility>) {
-        let mut different: HashMap<(FixedBitSet, FixedBitSet), usize> = HashMap::new();
-        let mut of_kind = Vec::with_capacity(self.list.len());
+    /// Where pods of each kind may run, by what they say of nodes.
+    pub fn evaluate(&self, nodes: &Nodes, columns: &Columns<'_>) -> Eligible {
+        let mut eligible = Eligible::default();
         for kind in &self.list {
             let tolerated: Vec<bool> = nodes.closures.iter().map(|set| tolerates(kind.tolerations, set)).collect();
             let wanted = Wanted::of(kind, columns);
@@ -117,14 +116,53 @@ impl<'a> Kinds<'a> {
                     set.insert(i);
                 }
             }
-            let next = different.len();
-            of_kind.push(*different.entry((allowed, barred)).or_insert(next));
+            let next = eligible.different.len();
+            let plain = *eligible.different.entry((allowed.clone(), barred.clone())).or_insert(next);
+            eligible.of_kind.push((allowed, barred, plain));
         }
-        let mut list = vec![Eligibility::default(); different.len()];
-        for ((allowed, barred), i) in different {
+        eligible
+    }
+}
+
+/// The nodes that none of these terms selects.
+pub(super) fn outside(terms: &[NodeSelectorTerm], nodes: &Nodes, columns: &Columns<'_>) -> FixedBitSet {
+    let wanted = Wanted::of(&Kind { terms: Some(terms), ..Kind::default() }, columns);
+    let mut outside = FixedBitSet::with_capacity(nodes.list.len());
+    nodes.list.iter().enumerate().for_each(|(i, node)| outside.set(i, !wanted.matches(&node.values, &node.name)));
+    outside
+}
+
+/// Where pods may run. Those that come to the same nodes share one [`Eligibility`].
+#[derive(Debug, Default)]
+pub(super) struct Eligible {
+    /// The two sets of each kind, and their number.
+    of_kind: Vec<(FixedBitSet, FixedBitSet, usize)>,
+    different: HashMap<(FixedBitSet, FixedBitSet), usize>,
+}
+
+impl Eligible {
+    /// The number of where pods of a kind may run, but for nodes that are closed to them for other reasons.
+    pub fn of(&mut self, kind: u32, closed: &[&FixedBitSet]) -> usize {
+        let (allowed, barred, plain) = &self.of_kind[index(kind)];
+        if closed.is_empty() {
+            return *plain;
+        }
+        let mut sets = (allowed.clone(), barred.clone());
+        for closed in closed {
+            sets.0.difference_with(closed);
+            sets.1.difference_with(closed);
+        }
+        let next = self.different.len();
+        *self.different.entry(sets).or_insert(next)
+    }
+
+    /// All of them, by their numbers.
+    pub fn list(self) -> Vec<Eligibility> {
+        let mut list = vec![Eligibility::default(); self.different.len()];
+        for ((allowed, barred), i) in self.different {
             list[i] = Eligibility { allowed, barred };
         }
-        (of_kind, list)
+        list
     }
 }
 
@@ -158,7 +196,8 @@ impl Columns<'_> {
         satisfying
     }
 
-    fn column(&self, key: &str) -> Option<usize> {
+    /// The place of a label.
+    pub fn column(&self, key: &str) -> Option<usize> {
         self.0.binary_search_by_key(&key, |(key, _)| *key).ok()
     }
 }

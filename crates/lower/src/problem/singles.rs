@@ -17,6 +17,8 @@ pub(super) struct Notes {
     pub gated: Tally,
     /// Naming a gang that is not there or does not know them.
     pub unknown: Tally,
+    /// Wishing for what is not looked at.
+    pub wishes: Tally,
     /// Served by another scheduler.
     pub others: Tally,
 }

@@ -1,6 +1,7 @@
-//! What pods ask for and this scheduler does not do. Said in words: a gang that asks for it waits.
+//! What pods ask for and this scheduler does not do. Said in words: a gang that asks for it waits. What is only wished for and not looked
+//! at is said too.
 
-use k8s_openapi::api::core::v1::{Container, Pod, PodSpec};
+use k8s_openapi::api::core::v1::{Affinity, Pod, PodSpec, TopologySpreadConstraint};
 use trellis_api::names::annotation;
 
 /// The first thing a waiting pod asks for that is not done, with the pod and the field.
@@ -11,59 +12,43 @@ pub(super) fn of(pod: &Pod) -> Option<String> {
 }
 
 fn of_spec(spec: &PodSpec) -> Option<String> {
-    claims(spec)
-        .or_else(|| volumes(spec))
-        .or_else(|| pod_affinity(spec))
-        .or_else(|| ports(spec))
-        .or_else(|| spread(spec))
+    claims(spec).or_else(|| spread(spec))
+}
+
+/// What a pod only wishes for and nobody looks at, with the field.
+pub fn passed_over(pod: &Pod) -> Option<String> {
+    let spec = pod.spec.as_ref()?;
+    let is_soft = |it: &TopologySpreadConstraint| it.when_unsatisfiable == "ScheduleAnyway";
+    let field = match spec.affinity.as_ref().and_then(preference) {
+        Some(which) => format!("spec.affinity.{which}.preferredDuringSchedulingIgnoredDuringExecution"),
+        None => {
+            let spread = spec.topology_spread_constraints.iter().flatten().position(is_soft)?;
+            format!("spec.topologySpreadConstraints[{spread}]")
+        }
+    };
+    Some(format!("what is preferred by {field} is not looked at"))
+}
+
+/// Which affinity has preferences.
+fn preference(affinity: &Affinity) -> Option<&'static str> {
+    let nodes = affinity.node_affinity.as_ref();
+    let nodes = nodes.and_then(|it| it.preferred_during_scheduling_ignored_during_execution.as_ref());
+    let near = affinity.pod_affinity.as_ref();
+    let near = near.and_then(|it| it.preferred_during_scheduling_ignored_during_execution.as_ref());
+    let apart = affinity.pod_anti_affinity.as_ref();
+    let apart = apart.and_then(|it| it.preferred_during_scheduling_ignored_during_execution.as_ref());
+    let all = [
+        ("nodeAffinity", nodes.map_or(0, Vec::len)),
+        ("podAffinity", near.map_or(0, Vec::len)),
+        ("podAntiAffinity", apart.map_or(0, Vec::len)),
+    ];
+    all.into_iter().find(|(_, wishes)| *wishes > 0).map(|(which, _)| which)
 }
 
 fn claims(spec: &PodSpec) -> Option<String> {
     let claim = spec.resource_claims.as_ref()?.first()?;
     let name = &claim.name;
     Some(format!("asks for the resource claim {name} (spec.resourceClaims[0]); resource claims are not planned"))
-}
-
-fn volumes(spec: &PodSpec) -> Option<String> {
-    spec.volumes.iter().flatten().enumerate().find_map(|(i, volume)| {
-        let claimed = volume.persistent_volume_claim.as_ref().map(|_| "persistentVolumeClaim");
-        let field = claimed.or_else(|| volume.ephemeral.as_ref().map(|_| "ephemeral"))?;
-        let name = &volume.name;
-        Some(format!(
-            "has a claimed volume {name} (spec.volumes[{i}].{field}); where such volumes can be reached is not looked at \
-             at this time"
-        ))
-    })
-}
-
-fn pod_affinity(spec: &PodSpec) -> Option<String> {
-    let affinity = spec.affinity.as_ref()?;
-    let near = affinity.pod_affinity.as_ref();
-    let near = near.and_then(|near| near.required_during_scheduling_ignored_during_execution.as_ref());
-    let apart = affinity.pod_anti_affinity.as_ref();
-    let apart = apart.and_then(|apart| apart.required_during_scheduling_ignored_during_execution.as_ref());
-    let (field, _) = [("podAffinity", near), ("podAntiAffinity", apart)]
-        .into_iter()
-        .find(|(_, terms)| terms.is_some_and(|terms| !terms.is_empty()))?;
-    Some(format!(
-        "depends on where other pods are (spec.affinity.{field}.requiredDuringSchedulingIgnoredDuringExecution); \
-         affinity between pods is not planned"
-    ))
-}
-
-/// Ports of the host. Those of a pod on the host's network are.
-fn ports(spec: &PodSpec) -> Option<String> {
-    let on_host = spec.host_network == Some(true);
-    let of = |field: &'static str, containers: &[Container]| {
-        containers.iter().enumerate().find_map(|(i, container)| {
-            let mut ports = container.ports.iter().flatten().enumerate();
-            let (j, port) = ports.find(|(_, port)| on_host || port.host_port.is_some_and(|port| port > 0))?;
-            let number = port.host_port.filter(|port| *port > 0).unwrap_or(port.container_port);
-            Some(format!("asks for port {number} of its host (spec.{field}[{i}].ports[{j}]); ports are not planned"))
-        })
-    };
-    let sidecars = spec.init_containers.as_deref().unwrap_or_default();
-    of("containers", &spec.containers).or_else(|| of("initContainers", sidecars))
 }
 
 fn spread(spec: &PodSpec) -> Option<String> {

@@ -1,8 +1,10 @@
 //! From Kubernetes objects to placement problems: tables of what is read, and what is refused, and the law that whatever
 //! is read is in the engine's form.
 
+mod company;
 mod eligibility;
 mod faults;
+mod fields;
 mod gangs;
 mod lowered;
 mod pod_groups;
@@ -11,4 +13,5 @@ mod requests;
 mod simulated;
 mod spoilt;
 mod support;
+mod volumes;
 mod world;

@@ -1,6 +1,6 @@
 //! Objects as JSON, read as the command line reads them, and problems as text.
 
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::{Node, PersistentVolume, PersistentVolumeClaim, Pod};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -32,6 +32,8 @@ pub struct Objects {
     kai_topologies: Vec<Topology>,
     priority_classes: Vec<PriorityClass>,
     node_resource_topologies: Vec<NodeResourceTopology>,
+    claims: Vec<PersistentVolumeClaim>,
+    volumes: Vec<PersistentVolume>,
     has_queues: bool,
 }
 
@@ -58,6 +60,8 @@ impl Objects {
             "Topology" => add(&mut self.kai_topologies, value),
             "PriorityClass" => add(&mut self.priority_classes, value),
             "NodeResourceTopology" => add(&mut self.node_resource_topologies, value),
+            "PersistentVolumeClaim" => add(&mut self.claims, value),
+            "PersistentVolume" => add(&mut self.volumes, value),
             "Queue" => {
                 self.has_queues = true;
                 Ok(())
@@ -79,6 +83,8 @@ impl Objects {
             observed.kai_topologies.extend(&list.kai_topologies);
             observed.priority_classes.extend(&list.priority_classes);
             observed.node_resource_topologies.extend(&list.node_resource_topologies);
+            observed.claims.extend(&list.claims);
+            observed.volumes.extend(&list.volumes);
             observed.has_queues |= list.has_queues;
         }
         observed

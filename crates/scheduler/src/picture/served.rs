@@ -69,6 +69,8 @@ impl<'a> Served<'a> {
             kai_topologies: seen.kai_topologies.values().map(|topology| &**topology).collect(),
             priority_classes: seen.priority_classes.values().map(|class| &**class).collect(),
             node_resource_topologies: seen.node_resource_topologies.values().map(|zones| &**zones).collect(),
+            claims: seen.claims.values().map(|claim| &**claim).collect(),
+            volumes: seen.volumes.values().map(|volume| &**volume).collect(),
             served: served.iter().map(String::as_str).collect(),
             is_live: true,
             ..Observed::default()

@@ -92,10 +92,9 @@ pub(super) fn decide(
     let names = Names::new(&picture.cluster);
     for ((gang, digest, stored), explanation) in due.into_iter().zip(explanations) {
         let it = &picture.gangs[gang];
-        let key = hash(&format!(
-            "{:?}",
-            (explanation.binding, explanation.domains.iter().map(|it| (&it.domain, &it.short)).collect::<Vec<_>>())
-        ));
+        let short: Vec<_> = explanation.domains.iter().map(|it| (&it.domain, &it.short)).collect();
+        // Why a gang cannot be planned at all is neither: it is told anew whenever it changes.
+        let key = hash(&format!("{:?}", (explanation.binding, short, &it.unready)));
         if let Some(told) = stored.filter(|told| told.key == key && !told.key.is_empty()) {
             all.insert(gang, told);
             continue;

@@ -59,7 +59,7 @@ pub(super) fn of(picture: &Picture<'_>, round: &Round, gang: usize) -> Option<Ve
         return Some(Verdict { is_explained: true, ..verdict("PlacementStuck", &message) });
     }
     match outcome {
-        Outcome::Placed if !round.may_give => None,
+        Outcome::Placed if !round.may_give || round.late.contains(&gang) => None,
         Outcome::Placed => Some(verdict("BaseWaits", "the gang that this one belongs to has no place yet")),
         Outcome::Undecided => Some(Verdict {
             is_explained: true,
@@ -81,6 +81,7 @@ fn refused(claim: &Claim, verdict: &dyn Fn(&'static str, &str) -> Verdict) -> Ve
             verdict("TopologyLevelNotFound", &format!("topology `{topology}` has no level `{level}`"))
         }
         Claim::Unready(Unready::Unsupported { text }) => verdict("Unsupported", text),
+        Claim::Unready(Unready::Missing { text }) => verdict("Missing", text),
         Claim::BaseWaits(_) => verdict("BaseWaits", "the gang that this one belongs to has no place yet"),
         Claim::TooFewPods { .. } => verdict("Incomplete", "not all pods that must start together are there"),
         Claim::BoundApart { .. } => {

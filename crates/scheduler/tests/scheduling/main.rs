@@ -3,6 +3,7 @@
 #![allow(clippy::pedantic, reason = "toy worlds are written for readers")]
 
 mod crashes;
+mod facts;
 mod large;
 mod life;
 mod preemption;

@@ -40,6 +40,8 @@ pub struct World {
     pub identity: String,
     pub leads_since: Timestamp,
     pub wanted: BTreeMap<String, Wanted>,
+    /// What the pods of a gang have beside what they ask for.
+    pub dress: BTreeMap<String, fn(&mut Pod)>,
     /// Pods that do not go when they are told to.
     pub hanging: BTreeSet<String>,
     pub version: u64,
@@ -62,6 +64,7 @@ impl World {
             identity: "s0".to_owned(),
             leads_since: now,
             wanted: BTreeMap::new(),
+            dress: BTreeMap::new(),
             hanging: BTreeSet::new(),
             version: 0,
             made: 0,
@@ -265,7 +268,10 @@ impl World {
                 {
                     let pod_name = format!("{}-{:05}", group.name, self.made);
                     let owner = wanted.is_owned.then_some(group.name.as_str());
-                    let pod = self.pod_object(&pod_name, wanted_group.gpus, owner);
+                    let mut pod = self.pod_object(&pod_name, wanted_group.gpus, owner);
+                    if let Some(dress) = self.dress.get(&name) {
+                        dress(&mut pod);
+                    }
                     self.put_pod(pod);
                     live.push(pod_name);
                 }
