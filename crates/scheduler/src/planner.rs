@@ -86,6 +86,7 @@ impl Planner {
             }
         };
         tokio::select! {
+            biased;
             () = self.index.changed(generation) => {}
             () = due => {}
         }

@@ -170,6 +170,7 @@ impl Scheduler {
                 info!(identity = self.options.identity, "waiting to lead");
                 let now = Arc::clone(&self.options.now);
                 tokio::select! {
+                    biased;
                     leadership = lease::acquire(self.client.clone(), config, Arc::clone(&now)) => (leadership, Some(now())),
                     () = &mut stop => return Ok(()),
                     Some(ended) = following.join_next() => return Err(RunError::Task(format!("{ended:?}"))),
@@ -209,13 +210,14 @@ impl Scheduler {
             leads_since,
             now: Arc::clone(now),
             timers: self.options.timers,
-            events: Events::start(self.client.clone(), CONTROLLER, self.options.identity.clone()),
+            events: Events::start(self.client.clone(), CONTROLLER, self.options.identity.clone(), Arc::clone(now)),
             metrics: self.metrics.clone(),
             settled: Arc::clone(&self.settled),
         };
         let mut working = tokio::spawn(work.run());
         let mut planning = tokio::spawn(planner.run());
         let ended = tokio::select! {
+            biased;
             () = stop => Ok(()),
             () = leadership.lost() => Err(RunError::Deposed),
             ended = &mut planning => Err(RunError::Task(format!("{ended:?}"))),
