@@ -16,10 +16,20 @@ const FULL: usize = 12;
 /// How a node is, as far as events changed it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct NodeState {
-    is_lost: bool,
-    is_removed: bool,
+    presence: Presence,
     is_closed: bool,
     is_relabelled: bool,
+}
+
+/// Whether a node is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Presence {
+    #[default]
+    There,
+    /// It is silent.
+    Lost,
+    /// It was taken away.
+    Removed,
 }
 
 /// Draws one event after the other.
@@ -169,21 +179,24 @@ impl Draw {
         // Most that is wrong with a node is put right when the node is hit again, so that the cluster never empties.
         let state = &mut self.nodes[number];
         let path = Kind::Node.path(&node_name(number));
-        if state.is_removed {
-            *state = NodeState::default();
-            return Some(("node put back", Act::Add(number)));
-        }
-        if state.is_lost {
-            state.is_lost = false;
-            return Some(("node returns", Act::Restore(number)));
+        match state.presence {
+            Presence::There => {}
+            Presence::Removed => {
+                *state = NodeState::default();
+                return Some(("node put back", Act::Add(number)));
+            }
+            Presence::Lost => {
+                state.presence = Presence::There;
+                return Some(("node returns", Act::Restore(number)));
+            }
         }
         match choice {
             0..=2 => {
-                state.is_lost = true;
+                state.presence = Presence::Lost;
                 Some(("node lost", Act::Lose(number)))
             }
             3 => {
-                state.is_removed = true;
+                state.presence = Presence::Removed;
                 Some(("node removed", Act::Remove(number)))
             }
             4..=6 => {

@@ -27,6 +27,7 @@ pub struct Node {
 
 /// A pod.
 #[derive(Clone, Debug, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact that stands in the object by itself")]
 pub struct Pod {
     pub uid: String,
     pub node: Option<String>,
