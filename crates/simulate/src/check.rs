@@ -186,8 +186,8 @@ impl Checker {
         let object =
             || -> Option<Value> { if change.deleted { None } else { serde_json::from_slice(&change.after.text).ok() } };
         match &**shelf {
-            "nodes" => self.see_node(name.1, object()),
-            "pods" => self.see_pod(name, object()),
+            "nodes" => self.see_node(name.1, object().as_ref()),
+            "pods" => self.see_pod(&name, object().as_ref()),
             "podgangs.scheduler.grove.io" => self.see_gang("PodGang", name, object().as_ref().map(model::pod_gang)),
             "podgroups.scheduling.run.ai" => self.see_gang("PodGroup", name, object().as_ref().map(model::pod_group)),
             "priorityclasses.scheduling.k8s.io" => {
@@ -206,8 +206,8 @@ impl Checker {
         }
     }
 
-    fn see_node(&mut self, name: String, object: Option<Value>) {
-        let Some(mut node) = object.as_ref().map(model::node) else {
+    fn see_node(&mut self, name: String, object: Option<&Value>) {
+        let Some(mut node) = object.map(model::node) else {
             self.nodes.remove(&name);
             return;
         };
@@ -220,23 +220,23 @@ impl Checker {
         self.nodes.insert(name, node);
     }
 
-    fn see_pod(&mut self, name: Name, object: Option<Value>) {
-        let before = match object.as_ref().map(|object| model::pod(&name.0, object)) {
+    fn see_pod(&mut self, name: &Name, object: Option<&Value>) {
+        let before = match object.map(|object| model::pod(&name.0, object)) {
             Some(pod) => self.pods.insert(name.clone(), pod),
-            None => self.pods.remove(&name),
+            None => self.pods.remove(name),
         };
-        let after = self.pods.get(&name).cloned();
+        let after = self.pods.get(name).cloned();
         let gang = after.as_ref().or(before.as_ref()).and_then(|pod| pod.gang.clone());
         let stood = before.as_ref().is_some_and(Pod::stands);
         let stands = after.as_ref().is_some_and(Pod::stands);
         let had_node = before.as_ref().is_some_and(|pod| pod.node.is_some());
         if let Some(pod) = after.filter(|pod| pod.node.is_some() && !had_node && !pod.is_finished()) {
             self.counts.binds += 1;
-            self.check_bind(&name, &pod);
+            self.check_bind(name, &pod);
         }
         let was_lost = before.is_some_and(|before| !before.is_deleting && (stood || before.node.is_none())) && !stands;
         if let Some(gang) = gang {
-            self.follow(&gang, was_lost && !self.pods.get(&name).is_some_and(Pod::waits));
+            self.follow(&gang, was_lost && !self.pods.get(name).is_some_and(Pod::waits));
         }
     }
 

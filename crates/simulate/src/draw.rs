@@ -141,7 +141,7 @@ impl Draw {
                 Some(("member failed", Act::Finish(self.dice.of(&world.names(Kind::Pod.shelf()))?.clone(), 1)))
             }
             What::Node => self.node(),
-            What::Trouble => self.trouble(),
+            What::Trouble => Some(self.trouble()),
             What::Nothing => None,
         }
     }
@@ -218,13 +218,13 @@ impl Draw {
         }
     }
 
-    fn trouble(&mut self) -> Option<(&'static str, Act)> {
+    fn trouble(&mut self) -> (&'static str, Act) {
         let who = if self.dice.once_in(2) { Who::Operator } else { Who::Scheduler };
-        Some(match self.dice.below(8) {
+        match self.dice.below(8) {
             0 | 1 => ("watches cut", Act::CutWatches(who)),
             2 => ("outage", Act::Outage(who, self.dice.between(1, 30))),
             _ if who == Who::Operator => ("operator crash", Act::Crash(who, self.dice.once_in(2))),
             _ => ("scheduler crash", Act::Crash(who, self.dice.once_in(2))),
-        })
+        }
     }
 }
