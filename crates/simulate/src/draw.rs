@@ -53,6 +53,7 @@ enum What {
     Update,
     DeleteSet,
     DeleteGroup,
+    DeleteAlone,
     DeletePod,
     Finish,
     Fail,
@@ -105,6 +106,7 @@ impl Draw {
             (6, What::Update),
             (leave, What::DeleteSet),
             (leave / 2 + 1, What::DeleteGroup),
+            (leave / 2 + 1, What::DeleteAlone),
             (7, What::DeletePod),
             (6, What::Finish),
             (4, What::Fail),
@@ -128,11 +130,20 @@ impl Draw {
                 self.scale(Kind::ScalingGroup, &world.names(Kind::ScalingGroup.shelf()), 4, "scaling group scaled")
             }
             What::Update => self.update(world, &sets),
-            What::DeleteSet => Some(("set deleted", Act::Delete(Kind::Set.path(self.dice.of(&sets)?)))),
-            What::DeleteGroup => Some(("group deleted", Act::Delete(Kind::Group.path(self.dice.of(&groups)?)))),
+            What::DeleteSet => Some(("set deleted", Act::Delete(vec![Kind::Set.path(self.dice.of(&sets)?)]))),
+            What::DeleteGroup => {
+                // Nobody collects the pods of a group.
+                let group = self.dice.of(&groups)?;
+                let mut paths = vec![Kind::Group.path(group)];
+                let pods =
+                    world.names(Kind::Pod.shelf()).into_iter().filter(|pod| pod.starts_with(&format!("{group}-")));
+                paths.extend(pods.map(|pod| Kind::Pod.path(&pod)));
+                Some(("group deleted", Act::Delete(paths)))
+            }
+            What::DeleteAlone => Some(("lone pod deleted", Act::Delete(vec![Kind::Pod.path(self.dice.of(&alone)?)]))),
             What::DeletePod => {
                 let pods = world.names(Kind::Pod.shelf());
-                Some(("pod deleted", Act::Delete(Kind::Pod.path(self.dice.of(&pods)?))))
+                Some(("pod deleted", Act::Delete(vec![Kind::Pod.path(self.dice.of(&pods)?)])))
             }
             What::Finish => {
                 Some(("member finished", Act::Finish(self.dice.of(&world.names(Kind::Pod.shelf()))?.clone(), 0)))

@@ -29,8 +29,8 @@ pub enum Act {
     Create(Vec<Value>),
     /// An object, or its scale, is patched.
     Patch(String, Value),
-    /// An object is deleted.
-    Delete(String),
+    /// Objects are deleted.
+    Delete(Vec<String>),
     /// A node falls silent.
     Lose(usize),
     /// A silent node is heard of again.
@@ -122,7 +122,7 @@ pub fn requests(act: &Act) -> Vec<(Method, String, Value)> {
             objects.iter().filter_map(post).collect()
         }
         Act::Patch(path, patch) => vec![(Method::PATCH, path.clone(), patch.clone())],
-        Act::Delete(path) => vec![(Method::DELETE, path.clone(), json!({}))],
+        Act::Delete(paths) => paths.iter().map(|path| (Method::DELETE, path.clone(), json!({}))).collect(),
         _ => Vec::new(),
     }
 }
