@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use kube::Client;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
 use tracing::{info, warn};
 use trellis_controller::Now;
 use trellis_controller::events::Events;
@@ -98,6 +98,15 @@ enum Stage {
     StandingBy,
     Leading,
     Stopping,
+}
+
+/// A task that ends with whoever waits for it: one who drops [`Scheduler::run`] is left with nothing that goes on deciding.
+struct Tied(JoinHandle<()>);
+
+impl Drop for Tied {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 impl Scheduler {
@@ -214,21 +223,21 @@ impl Scheduler {
             metrics: self.metrics.clone(),
             settled: Arc::clone(&self.settled),
         };
-        let mut working = tokio::spawn(work.run());
-        let mut planning = tokio::spawn(planner.run());
+        let mut working = Tied(tokio::spawn(work.run()));
+        let mut planning = Tied(tokio::spawn(planner.run()));
         let ended = tokio::select! {
             biased;
             () = stop => Ok(()),
             () = leadership.lost() => Err(RunError::Deposed),
-            ended = &mut planning => Err(RunError::Task(format!("{ended:?}"))),
-            ended = &mut working => Err(RunError::Task(format!("{ended:?}"))),
+            ended = &mut planning.0 => Err(RunError::Task(format!("{ended:?}"))),
+            ended = &mut working.0 => Err(RunError::Task(format!("{ended:?}"))),
             Some(ended) = following.join_next() => Err(RunError::Task(format!("{ended:?}"))),
         };
         self.stage.send_replace(Stage::Stopping);
-        planning.abort();
+        planning.0.abort();
         actor.stop();
-        if !working.is_finished()
-            && let Err(error) = working.await
+        if !working.0.is_finished()
+            && let Err(error) = (&mut working.0).await
         {
             warn!(%error, "carrying out ended badly");
         }
