@@ -9,6 +9,8 @@ mod model;
 mod record;
 mod rest;
 mod search;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hasher as _;
