@@ -28,6 +28,7 @@ pub enum Command {
     Scheduler(SchedulerArgs),
     Wait(WaitArgs),
     Bench(BenchArgs),
+    Simulate(SimulateArgs),
 }
 
 /// Say whether objects would be admitted, and if not, why.
@@ -482,6 +483,47 @@ pub struct BenchSchedulerArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BenchOutput {
+    Table,
+    Json,
+}
+
+/// Play operator and scheduler on a simulated cluster under virtual time, and look at every revision for what must never be.
+///
+/// Workloads come, change and go, nodes are lost and return, labels change, requests get lost, and operator and scheduler
+/// die and start again. One seed decides all of it. A checker that shares no code with them looks for gangs in halves,
+/// double booking, broken levels, lost holds and plans that were left lying, and in the end for gangs that wait although
+/// there is a place for them. What it finds is written to a file from which the run can be played again.
+///
+///   trellis simulate --seed 7 --events 500
+///   trellis simulate --seeds 100 --events 10000
+///   trellis simulate --replay trellis-simulate-7.jsonl
+///
+/// Exit code: 0 nothing found, 1 something found, 2 unreadable input.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct SimulateArgs {
+    /// The seed, or the first of several
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "replay")]
+    pub seed: u64,
+    /// How many seeds, from that one on
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "replay", value_parser = clap::value_parser!(u64).range(1..))]
+    pub seeds: u64,
+    /// Events of each run
+    #[arg(long, value_name = "N", default_value_t = 500, conflicts_with = "replay")]
+    pub events: usize,
+    /// Play a run again, from the file that it left
+    #[arg(long, value_name = "FILE")]
+    pub replay: Option<PathBuf>,
+    /// Where files of runs go in which something was found
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub journals: PathBuf,
+    /// Form of the output
+    #[arg(short, long, value_enum, default_value_t = SimulateOutput::Table)]
+    pub output: SimulateOutput,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SimulateOutput {
     Table,
     Json,
 }

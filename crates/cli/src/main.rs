@@ -19,6 +19,7 @@ mod process;
 mod render;
 mod scheduler;
 mod serve;
+mod simulate;
 mod up;
 mod validate;
 mod wait;
@@ -70,6 +71,7 @@ fn main() -> ExitCode {
         Command::Scheduler(args) => Ok(End::As(scheduler::run(args))),
         Command::Wait(args) => wait::run(args).map(|()| End::Done),
         Command::Bench(args) => bench::run(args).map(|()| End::Done),
+        Command::Simulate(args) => simulate::run(args).map(End::admitted),
     };
     match result {
         Ok(End::Done) => ExitCode::SUCCESS,

@@ -91,8 +91,9 @@ pub async fn run(api: Api, options: Options, stop: impl Future<Output = ()>) {
         std::future::pending::<()>().await;
     };
     tokio::select! {
-        () = failed => {}
+        biased;
         () = stop => {}
+        () = failed => {}
     }
 }
 
@@ -105,8 +106,9 @@ async fn do_chores(api: Api) {
     let mut failed: Agenda<Chore> = Agenda::new();
     loop {
         let due: Vec<Chore> = tokio::select! {
-            noted = api.chores.next() => noted.into_iter().collect(),
+            biased;
             again = failed.due() => again,
+            noted = api.chores.next() => noted.into_iter().collect(),
         };
         for chore in due {
             let result = look(&api, &chore).await;

@@ -188,6 +188,7 @@ impl Nodes {
         tokio::pin!(all);
         loop {
             tokio::select! {
+                biased;
                 ended = &mut simulation => return ended.unwrap_or(Ok(())).and(Err(Error::Stopped)),
                 result = &mut all => return result.map(|()| nodes.clone()),
                 Ok(()) = count.changed() => progress(*count.borrow_and_update()),
@@ -256,6 +257,7 @@ pub async fn run(
 ) -> Result<(), Error> {
     let (_handle, simulation) = Nodes::new(client, nodes, options)?;
     tokio::select! {
+        biased;
         result = simulation => result,
         () = stop => Ok(()),
     }

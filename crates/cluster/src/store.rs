@@ -15,7 +15,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 
 use crate::journal::{Entry, Journal};
 pub use object::{Index, Object};
@@ -86,6 +86,8 @@ struct Inner {
     /// Objects by the uid of an owner.
     owned: HashMap<Box<str>, HashSet<(Shelf, Key)>>,
     journal: Option<Journal>,
+    /// Who is told of every change.
+    tap: Option<mpsc::UnboundedSender<(Shelf, Arc<Change>)>>,
     history: Option<usize>,
     /// Nothing is known of changes up to here: the store began, or was compacted, at this revision.
     start: u64,
@@ -228,13 +230,15 @@ impl Store {
         owned
     }
 
-    /// Where every object is.
+    /// Where every object is, in order.
     pub fn everything(&self) -> Vec<(Shelf, Key)> {
         let inner = self.lock();
         let places = |(shelf, rack): (&Shelf, &Rack)| {
             rack.objects.keys().map(|key| (shelf.clone(), key.clone())).collect::<Vec<_>>()
         };
-        inner.shelves.iter().flat_map(places).collect()
+        let mut all: Vec<(Shelf, Key)> = inner.shelves.iter().flat_map(places).collect();
+        all.sort();
+        all
     }
 
     /// Names of the shelves that hold anything in this namespace.
@@ -259,6 +263,14 @@ impl Store {
             rack.changes.clear();
             rack.floor = revision;
         }
+    }
+
+    /// Every change of every shelf from now on, in the order of revisions and none left out, for one who takes them in time: what is not
+    /// taken is kept. A later caller takes the place of an earlier one.
+    pub fn tap(&self) -> mpsc::UnboundedReceiver<(Shelf, Arc<Change>)> {
+        let (sender, changes) = mpsc::unbounded_channel();
+        self.lock().tap = Some(sender);
+        changes
     }
 
     /// Follows the changes of a shelf after a revision.
@@ -313,6 +325,11 @@ impl Inner {
             self.put(shelf, &key, object.clone());
         }
         let change = Arc::new(Change { revision, key, before, after: object.clone(), deleted });
+        if let Some(tap) = &self.tap
+            && tap.send((shelf.clone(), change.clone())).is_err()
+        {
+            self.tap = None;
+        }
         let (history, start) = (self.history.unwrap_or(HISTORY), self.start);
         self.shelves.entry(shelf.clone()).or_insert_with(|| Rack::new(start)).record(change, history);
         if self.journal.as_ref().is_some_and(Journal::is_untidy)

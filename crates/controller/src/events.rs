@@ -2,16 +2,23 @@
 
 use std::collections::HashMap;
 
+use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::ObjectReference;
-use kube::Client;
-use kube::runtime::events::{Event, EventType, Recorder, Reporter};
+use k8s_openapi::api::events::v1::{Event, EventSeries};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
+use kube::api::{Api, Patch, PatchParams, PostParams};
+use kube::{Client, ResourceExt as _};
 use tokio::sync::mpsc;
 use tracing::{debug, info, warn};
+
+use crate::Now;
 
 /// How many notes wait at most; what comes on top is dropped, and is in the log all the same.
 const WAITING: usize = 1024;
 /// How many objects the last note is remembered of.
 const REMEMBERED: usize = 10_000;
+/// How long after the last time the same counts as said again, and not anew. Servers forget an Event an hour after its last change.
+const REPEATED: SignedDuration = SignedDuration::from_mins(6);
 
 /// The object that something is said about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -47,10 +54,9 @@ pub struct Events(mpsc::Sender<Note>);
 
 impl Events {
     /// A task that publishes notes of this controller until all who could send some are gone.
-    pub fn start(client: Client, controller: &str, identity: String) -> Self {
+    pub fn start(client: Client, controller: &str, identity: String, now: Now) -> Self {
         let (sender, mut receiver) = mpsc::channel::<Note>(WAITING);
-        let reporter = Reporter { controller: controller.to_owned(), instance: Some(identity) };
-        let recorder = Recorder::new(client, reporter);
+        let mut recorder = Recorder { client, controller: controller.to_owned(), identity, now, said: HashMap::new() };
         tokio::spawn(async move {
             let mut last: HashMap<About, (String, String)> = HashMap::new();
             while let Some(note) = receiver.recv().await {
@@ -63,7 +69,9 @@ impl Events {
                     last.clear();
                 }
                 last.insert(note.about.clone(), said);
-                publish(&recorder, note).await;
+                if let Err(error) = recorder.publish(&note).await {
+                    debug!(%error, reason = note.reason, "an event could not be published");
+                }
             }
         });
         Self(sender)
@@ -83,23 +91,72 @@ impl Events {
     }
 }
 
-async fn publish(recorder: &Recorder, note: Note) {
-    let about = ObjectReference {
-        api_version: Some(note.about.api_version),
-        kind: Some(note.about.kind),
-        namespace: Some(note.about.namespace).filter(|namespace| !namespace.is_empty()),
-        name: Some(note.about.name),
-        uid: note.about.uid,
-        ..ObjectReference::default()
-    };
-    let event = Event {
-        type_: if note.warning { EventType::Warning } else { EventType::Normal },
-        action: note.reason.clone(),
-        reason: note.reason,
-        note: Some(note.message),
-        secondary: None,
-    };
-    if let Err(error) = recorder.publish(&event, &about).await {
-        debug!(%error, reason = event.reason, "an event could not be published");
+/// Writes Events. The time is an argument, as everywhere, and so are the names, which come from the time.
+struct Recorder {
+    client: Client,
+    controller: String,
+    identity: String,
+    now: Now,
+    /// What was said of late, by what it was about and its reason.
+    said: HashMap<(About, String), Event>,
+}
+
+impl Recorder {
+    async fn publish(&mut self, note: &Note) -> Result<(), kube::Error> {
+        let now = (self.now)();
+        self.said.retain(|_, event| {
+            let last = event.series.as_ref().map(|series| &series.last_observed_time).or(event.event_time.as_ref());
+            last.is_none_or(|last| now.duration_since(last.0) < REPEATED)
+        });
+        let key = (note.about.clone(), note.reason.clone());
+        // Events about what has no namespace are in this one, as kubectl expects.
+        let namespace = Some(note.about.namespace.as_str()).filter(|it| !it.is_empty()).unwrap_or("default");
+        let events: Api<Event> = Api::namespaced(self.client.clone(), namespace);
+        let event = match self.said.get(&key) {
+            Some(event) => {
+                let count = event.series.as_ref().map_or(1, |series| series.count).saturating_add(1);
+                let series = Some(EventSeries { count, last_observed_time: MicroTime(now) });
+                let again = Event { series, note: Some(note.message.clone()), ..event.clone() };
+                events.patch(&again.name_any(), &PatchParams::default(), &Patch::Merge(&again)).await?;
+                again
+            }
+            None => {
+                let event = self.event(note, namespace);
+                events.create(&PostParams::default(), &event).await?;
+                event
+            }
+        };
+        self.said.insert(key, event);
+        Ok(())
+    }
+
+    fn event(&self, note: &Note, namespace: &str) -> Event {
+        let now = (self.now)();
+        let about = &note.about;
+        let metadata = ObjectMeta {
+            namespace: Some(namespace.to_owned()),
+            name: Some(format!("{}.{:x}", about.name, now.as_nanosecond())),
+            ..ObjectMeta::default()
+        };
+        let regarding = ObjectReference {
+            api_version: Some(about.api_version.clone()),
+            kind: Some(about.kind.clone()),
+            namespace: Some(about.namespace.clone()).filter(|namespace| !namespace.is_empty()),
+            name: Some(about.name.clone()),
+            uid: about.uid.clone(),
+            ..ObjectReference::default()
+        };
+        Event {
+            metadata,
+            event_time: Some(MicroTime(now)),
+            type_: Some(if note.warning { "Warning" } else { "Normal" }.to_owned()),
+            action: Some(note.reason.clone()),
+            reason: Some(note.reason.clone()),
+            note: Some(note.message.clone()),
+            regarding: Some(regarding),
+            reporting_controller: Some(self.controller.clone()),
+            reporting_instance: Some(self.identity.clone()),
+            ..Event::default()
+        }
     }
 }

@@ -197,6 +197,7 @@ impl Candidate {
     async fn renew(&mut self, end: Instant) -> Option<Instant> {
         loop {
             tokio::select! {
+                biased;
                 () = sleep_until(end) => break,
                 () = sleep(self.config.retry_period) => {}
             }

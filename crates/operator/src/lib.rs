@@ -193,6 +193,7 @@ impl Operator {
             Some(config) => {
                 info!(identity = self.options.identity, "waiting to lead");
                 tokio::select! {
+                    biased;
                     leadership = lease::acquire(self.client.clone(), config, Arc::clone(&self.options.now)) => leadership,
                     () = &mut stop => return Ok(()),
                 }
@@ -220,7 +221,12 @@ impl Operator {
             now: Arc::clone(&self.options.now),
             judges: matches!(self.options.webhooks, Webhooks::Off),
             timers: self.options.timers,
-            events: Events::start(self.client.clone(), CONTROLLER, self.options.identity.clone()),
+            events: Events::start(
+                self.client.clone(),
+                CONTROLLER,
+                self.options.identity.clone(),
+                Arc::clone(&self.options.now),
+            ),
             metrics: self.metrics.clone(),
             attempts: Attempts::default(),
         });
@@ -235,6 +241,7 @@ impl Operator {
             working.join_all().await;
         });
         let ended = tokio::select! {
+            biased;
             () = &mut stop => Ok(()),
             () = leadership.lost() => Err(RunError::Deposed),
             Some(ended) = tasks.join_next() => Err(RunError::Task(format!("{ended:?}"))),

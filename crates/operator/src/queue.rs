@@ -110,6 +110,7 @@ impl Queue {
             match next {
                 Some(time) => {
                     tokio::select! {
+                        biased;
                         () = notified => {}
                         () = tokio::time::sleep_until(time) => {}
                     }

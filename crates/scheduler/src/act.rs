@@ -175,6 +175,7 @@ impl Actor {
     async fn rest(&self, wait: Option<Duration>) {
         if let Some(wait) = wait {
             tokio::select! {
+                biased;
                 () = sleep(wait) => {}
                 () = self.stopped() => {}
             }
@@ -394,6 +395,7 @@ impl Work {
         tokio::pin!(stopped);
         loop {
             tokio::select! {
+                biased;
                 () = &mut stopped => break,
                 Some(_) = begun.join_next() => {}
                 next = self.next() => match next {

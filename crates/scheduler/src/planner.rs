@@ -89,6 +89,7 @@ impl Planner {
             }
         };
         tokio::select! {
+            biased;
             () = self.index.changed(generation) => {}
             () = due => {}
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use kube::Client;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
 use tracing::{info, warn};
 use trellis_controller::Now;
 use trellis_controller::events::Events;
@@ -100,6 +100,15 @@ enum Stage {
     Stopping,
 }
 
+/// A task that ends with whoever waits for it: one who drops [`Scheduler::run`] is left with nothing that goes on deciding.
+struct Tied(JoinHandle<()>);
+
+impl Drop for Tied {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 impl Scheduler {
     /// Sees whether anybody answers.
     pub async fn start(client: Client, options: Options) -> Result<Self, StartError> {
@@ -170,6 +179,7 @@ impl Scheduler {
                 info!(identity = self.options.identity, "waiting to lead");
                 let now = Arc::clone(&self.options.now);
                 tokio::select! {
+                    biased;
                     leadership = lease::acquire(self.client.clone(), config, Arc::clone(&now)) => (leadership, Some(now())),
                     () = &mut stop => return Ok(()),
                     Some(ended) = following.join_next() => return Err(RunError::Task(format!("{ended:?}"))),
@@ -209,24 +219,25 @@ impl Scheduler {
             leads_since,
             now: Arc::clone(now),
             timers: self.options.timers,
-            events: Events::start(self.client.clone(), CONTROLLER, self.options.identity.clone()),
+            events: Events::start(self.client.clone(), CONTROLLER, self.options.identity.clone(), Arc::clone(now)),
             metrics: self.metrics.clone(),
             settled: Arc::clone(&self.settled),
         };
-        let mut working = tokio::spawn(work.run());
-        let mut planning = tokio::spawn(planner.run());
+        let mut working = Tied(tokio::spawn(work.run()));
+        let mut planning = Tied(tokio::spawn(planner.run()));
         let ended = tokio::select! {
+            biased;
             () = stop => Ok(()),
             () = leadership.lost() => Err(RunError::Deposed),
-            ended = &mut planning => Err(RunError::Task(format!("{ended:?}"))),
-            ended = &mut working => Err(RunError::Task(format!("{ended:?}"))),
+            ended = &mut planning.0 => Err(RunError::Task(format!("{ended:?}"))),
+            ended = &mut working.0 => Err(RunError::Task(format!("{ended:?}"))),
             Some(ended) = following.join_next() => Err(RunError::Task(format!("{ended:?}"))),
         };
         self.stage.send_replace(Stage::Stopping);
-        planning.abort();
+        planning.0.abort();
         actor.stop();
-        if !working.is_finished()
-            && let Err(error) = working.await
+        if !working.0.is_finished()
+            && let Err(error) = (&mut working.0).await
         {
             warn!(%error, "carrying out ended badly");
         }

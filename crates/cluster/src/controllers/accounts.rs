@@ -15,17 +15,18 @@ const DEFAULT: &str = "default";
 pub(super) async fn run(api: Api) {
     let mut namespaces = Follow::new(&api.store, objects::NAMESPACES);
     let mut accounts = Follow::new(&api.store, objects::ACCOUNTS);
-    let mut agenda = Agenda::new();
+    let mut agenda: Agenda<String> = Agenda::new();
     loop {
         tokio::select! {
+            biased;
+            due = agenda.due() => for namespace in due {
+                let result = furnish(&api, &namespace).await;
+                agenda.note(namespace, result);
+            },
             news = namespaces.next() => each(news).into_iter().for_each(|(key, _)| agenda.now(key.name)),
             news = accounts.next() => {
                 let gone = each(news).into_iter().filter(|(key, account)| account.is_none() && key.name == DEFAULT);
                 gone.for_each(|(key, _)| agenda.now(key.namespace));
-            }
-            due = agenda.due() => for namespace in due {
-                let result = furnish(&api, &namespace).await;
-                agenda.note(namespace, result);
             }
         }
     }

@@ -27,18 +27,11 @@ const CONTROLLER: &str = "horizontal-pod-autoscaler";
 pub(super) async fn run(api: Api, options: Options) {
     let period: Duration = options.autoscaler_period;
     let mut autoscalers = Follow::new(&api.store, objects::AUTOSCALERS);
-    let mut agenda = Agenda::new();
+    let mut agenda: Agenda<Key> = Agenda::new();
     let mut selectors = Selectors::default();
     loop {
         tokio::select! {
-            news = autoscalers.next() => for (key, autoscaler) in each(news) {
-                if autoscaler.is_none() {
-                    agenda.cancel(&key);
-                    selectors.forget(&key);
-                } else if !agenda.has(&key) {
-                    agenda.at(key, Instant::now() + period);
-                }
-            },
+            biased;
             due = agenda.due() => for key in due {
                 match look_at(&api, &key, &mut selectors).await {
                     Ok(true) => {
@@ -48,7 +41,15 @@ pub(super) async fn run(api: Api, options: Options) {
                     Ok(false) => selectors.forget(&key),
                     Err(status) => agenda.note(key, Err(status)),
                 }
-            }
+            },
+            news = autoscalers.next() => for (key, autoscaler) in each(news) {
+                if autoscaler.is_none() {
+                    agenda.cancel(&key);
+                    selectors.forget(&key);
+                } else if !agenda.has(&key) {
+                    agenda.at(key, Instant::now() + period);
+                }
+            },
         }
     }
 }

@@ -25,10 +25,20 @@ pub(super) async fn run(api: Api, options: Options) {
     let mut budgets = Follow::new(&api.store, objects::BUDGETS);
     let mut pods = Follow::new(&api.store, objects::PODS);
     let mut members = Members::default();
-    let mut agenda = Agenda::new();
+    let mut agenda: Agenda<Key> = Agenda::new();
     let mut stale = stale::Stale::new(options.disruption_timeout);
     loop {
         tokio::select! {
+            biased;
+            due = agenda.due() => for key in due {
+                match look_at(&api, &members, &key, options.disruption_timeout).await {
+                    Ok(again) => {
+                        agenda.note(key.clone(), Ok(()));
+                        again.into_iter().for_each(|when| agenda.by(key.clone(), when));
+                    }
+                    Err(status) => agenda.note(key, Err(status)),
+                }
+            },
             news = budgets.next() => {
                 if let News::All(_) = news {
                     members = Members::default();
@@ -49,15 +59,6 @@ pub(super) async fn run(api: Api, options: Options) {
                 touched.into_iter().for_each(|key| agenda.now(key));
                 each(news).iter().for_each(|(key, pod)| stale.learn(&api, key, pod.as_deref()));
             }
-            due = agenda.due() => for key in due {
-                match look_at(&api, &members, &key, options.disruption_timeout).await {
-                    Ok(again) => {
-                        agenda.note(key.clone(), Ok(()));
-                        again.into_iter().for_each(|when| agenda.by(key.clone(), when));
-                    }
-                    Err(status) => agenda.note(key, Err(status)),
-                }
-            },
             () = stale.run(&api) => {}
         }
     }

@@ -26,6 +26,12 @@ pub(super) async fn run(api: Api, options: Options) {
     loop {
         let first = kept.front().map(|kept| kept.until);
         tokio::select! {
+            biased;
+            () = wait(first) => {
+                while let Some(old) = kept.pop_front_if(|kept| kept.until <= Instant::now()) {
+                    expire(&api, &old);
+                }
+            }
             news = events.next() => match news {
                 News::All(all) => {
                     let age = |event: &Object| written(&api, event).checked_add(options.event_age);
@@ -42,11 +48,6 @@ pub(super) async fn run(api: Api, options: Options) {
                     kept.extend(living.map(|change| Kept { until, key: change.key.clone(), revision: change.revision }));
                 }
             },
-            () = wait(first) => {
-                while let Some(old) = kept.pop_front_if(|kept| kept.until <= Instant::now()) {
-                    expire(&api, &old);
-                }
-            }
         }
     }
 }

@@ -48,9 +48,10 @@ pub(super) async fn run(api: Api, options: Options) {
     let mut watcher = Watcher { api, options, heard: HashMap::new(), agenda: Agenda::new(), start: Instant::now() };
     loop {
         tokio::select! {
+            biased;
+            due = watcher.agenda.due() => watcher.look(due).await,
             news = nodes.next() => watcher.learn_nodes(news),
             news = leases.next() => watcher.learn_leases(news),
-            due = watcher.agenda.due() => watcher.look(due).await,
         }
     }
 }

@@ -27,12 +27,13 @@ pub(super) async fn run(api: Api, options: Options) {
     let mut sweeper = Sweeper { api, options, placed: Placed::default(), done: Done::default(), agenda: Agenda::new() };
     loop {
         tokio::select! {
-            news = nodes.next() => sweeper.learn_nodes(news),
-            news = pods.next() => sweeper.learn_pods(news),
+            biased;
             due = sweeper.agenda.due() => for task in due {
                 let result = sweeper.look(&task).await;
                 sweeper.agenda.note(task, result);
-            }
+            },
+            news = nodes.next() => sweeper.learn_nodes(news),
+            news = pods.next() => sweeper.learn_pods(news),
         }
     }
 }

@@ -31,12 +31,13 @@ pub(super) async fn run(api: Api) {
     let mut evictor = Evictor { api, placed: Placed::default(), tainted: HashMap::new(), agenda: Agenda::new() };
     loop {
         tokio::select! {
-            news = nodes.next() => evictor.learn_nodes(news),
-            news = pods.next() => evictor.learn_pods(news),
+            biased;
             due = evictor.agenda.due() => for key in due {
                 let result = evictor.look_at(&key).await;
                 evictor.agenda.note(key, result);
-            }
+            },
+            news = nodes.next() => evictor.learn_nodes(news),
+            news = pods.next() => evictor.learn_pods(news),
         }
     }
 }

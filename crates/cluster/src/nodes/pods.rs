@@ -126,7 +126,8 @@ impl Shell {
     fn listed_pods(&mut self) {
         self.is_listing_pods = false;
         let listed = std::mem::take(&mut self.listed_pods);
-        let gone: Vec<String> = self.pods.keys().filter(|uid| !listed.contains(*uid)).cloned().collect();
+        let mut gone: Vec<String> = self.pods.keys().filter(|uid| !listed.contains(*uid)).cloned().collect();
+        gone.sort();
         gone.iter().for_each(|uid| self.forget_pod(uid));
         let mut due: Vec<_> = self.pods.iter().collect();
         due.sort_by_key(|(uid, entry)| (entry.pod.metadata.creation_timestamp.clone(), (*uid).clone()));

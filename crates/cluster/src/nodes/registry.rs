@@ -162,8 +162,9 @@ impl Shell {
     fn listed_nodes(&mut self) {
         self.knows_nodes = true;
         let is_gone = |entry: &NodeEntry| entry.live.is_some() && !self.listed_nodes.contains(&entry.spec.name);
-        let gone: Vec<String> =
+        let mut gone: Vec<String> =
             self.nodes.values().filter(|entry| is_gone(entry)).map(|e| e.spec.name.clone()).collect();
+        gone.sort();
         gone.iter().for_each(|name| self.lost_node(name));
         let mut all: Vec<(usize, String)> =
             self.nodes.values().map(|entry| (entry.index, entry.spec.name.clone())).collect();

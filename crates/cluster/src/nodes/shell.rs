@@ -148,8 +148,7 @@ impl Shell {
             }
             let wake = self.timers.first().map(|(at, _)| *at);
             tokio::select! {
-                event = nodes.next() => self.node_event(event),
-                event = pods.next() => self.pod_event(event),
+                biased;
                 command = commands.recv(), if has_callers => match command {
                     Some(Command::Stop(reply)) => {
                         let _ = reply.send(Ok(()));
@@ -161,6 +160,8 @@ impl Shell {
                 Some((key, result)) = self.writes.next() => self.answered(&key, result),
                 Some(ended) = self.hooks.next() => self.hook_ended(ended.ok()),
                 () = tokio::time::sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => self.ring(),
+                event = nodes.next() => self.node_event(event),
+                event = pods.next() => self.pod_event(event),
             }
         }
     }

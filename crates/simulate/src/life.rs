@@ -1,0 +1,288 @@
+//! The lives of an operator or a scheduler: started, made to suffer, struck dead at a write, and started again.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::FutureExt as _;
+use http::Method;
+use kube::Client;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
+use trellis_api::kinds::config::OperatorConfiguration;
+use trellis_api::names;
+use trellis_api::settings::Settings;
+use trellis_cluster::api::Api;
+use trellis_cluster::faults::{Fault, Faults, Seen};
+use trellis_cluster::user::User;
+use trellis_operator::webhooks::{Handler, Reach};
+use trellis_operator::{Operator, Webhooks, lease};
+use trellis_scheduler::Scheduler;
+
+use crate::dice::Dice;
+use crate::journal::Journal;
+use crate::trouble;
+use crate::wire::Wire;
+use crate::world::{self, HOLD_SECONDS, SYSTEM};
+
+/// How soon one that died is started again.
+const RESTART: Duration = Duration::from_secs(1);
+
+/// Whose life it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Who {
+    /// The operator's.
+    Operator,
+    /// The scheduler's.
+    Scheduler,
+}
+
+impl Who {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Operator => names::OPERATOR,
+            Self::Scheduler => names::SCHEDULER,
+        }
+    }
+}
+
+/// Is told of every write before it is sent.
+pub type Watcher = Arc<dyn Fn(&Method, &str) + Send + Sync>;
+
+/// What is done to a life, and what became of it.
+struct Story {
+    /// How many times it was started; all but the last are dead, and nothing that they send from then on gets through.
+    lives: usize,
+    dice: Dice,
+    /// Nothing goes wrong.
+    is_calm: bool,
+    /// It dies with its next write: whether after the write takes effect.
+    strike: Option<bool>,
+    faults: Option<Faults>,
+    crashes: usize,
+    died: Vec<String>,
+}
+
+/// What a life is told.
+#[derive(Clone)]
+struct Ground {
+    who: Who,
+    api: Api,
+    configuration: OperatorConfiguration,
+    story: Arc<Mutex<Story>>,
+    struck: Arc<Notify>,
+    journal: Journal,
+    watcher: Watcher,
+}
+
+/// An operator or scheduler that is started again whenever it dies.
+pub struct Life {
+    story: Arc<Mutex<Story>>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+    what.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Life {
+    /// Begins the first life. `watcher` is told of every write before it is sent.
+    pub fn begin(
+        who: Who,
+        seed: u64,
+        api: &Api,
+        configuration: &OperatorConfiguration,
+        journal: &Journal,
+        watcher: Watcher,
+    ) -> Self {
+        let dice = Dice::aside(seed, if who == Who::Operator { 1 } else { 2 });
+        let story = Story { lives: 0, dice, is_calm: true, strike: None, faults: None, crashes: 0, died: Vec::new() };
+        let story = Arc::new(Mutex::new(story));
+        let ground = Ground {
+            who,
+            api: api.clone(),
+            configuration: configuration.clone(),
+            story: Arc::clone(&story),
+            struck: Arc::default(),
+            journal: journal.clone(),
+            watcher,
+        };
+        Self { story, task: tokio::spawn(live(ground)) }
+    }
+
+    /// Whether things go wrong from now on.
+    pub fn suffer(&self, suffers: bool) {
+        let mut story = lock(&self.story);
+        story.is_calm = !suffers;
+        if !suffers {
+            story.strike = None;
+            if let Some(faults) = &story.faults {
+                faults.reconnect();
+                faults.cut_watches();
+            }
+        }
+    }
+
+    /// It dies with its next write.
+    pub fn strike(&self, after: bool) {
+        lock(&self.story).strike = Some(after);
+    }
+
+    /// Breaks all of its watches.
+    pub fn cut_watches(&self) {
+        if let Some(faults) = &lock(&self.story).faults {
+            faults.cut_watches();
+        }
+    }
+
+    /// Cuts it off, or lets it through again.
+    pub fn connect(&self, through: bool) {
+        if let Some(faults) = &lock(&self.story).faults {
+            if through { faults.reconnect() } else { faults.disconnect() }
+        }
+    }
+
+    /// How often it was struck dead, and what it died of otherwise.
+    pub fn ends(&self) -> (usize, Vec<String>) {
+        let story = lock(&self.story);
+        (story.crashes, story.died.clone())
+    }
+}
+
+/// A task that ends with whoever holds it.
+struct Mortal(JoinHandle<Result<(), String>>);
+
+impl Drop for Mortal {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// One life after the other.
+async fn live(ground: Ground) {
+    loop {
+        let life = {
+            let mut story = lock(&ground.story);
+            story.lives += 1;
+            story.lives
+        };
+        let deciding = ground.clone();
+        let faults = Faults::decided(move |seen| deciding.decide(life, seen));
+        lock(&ground.story).faults = Some(faults.clone());
+        let on_the_way = ground.clone();
+        let way = Arc::new(move |_: &Method, _: &str| {
+            let mut story = lock(&on_the_way.story);
+            if story.is_calm { None } else { trouble::way(&mut story.dice) }
+        });
+        let user = User::service_account(SYSTEM, ground.who.name());
+        let wire = Wire::new(ground.api.service(user), way);
+        let client = Client::new(faults.around(wire), SYSTEM);
+        let mut task = Mortal(tokio::spawn(one_life(ground.clone(), client, life)));
+        tokio::select! {
+            biased;
+            () = ground.struck.notified() => {
+                task.0.abort();
+                let _ = (&mut task.0).await;
+            }
+            ended = &mut task.0 => match ended {
+                Ok(Ok(())) => {}
+                Ok(Err(why)) => lock(&ground.story).died.push(why),
+                Err(panic) => lock(&ground.story).died.push(panic.to_string()),
+            },
+        }
+        // As a kubelet would, after a while.
+        sleep(RESTART).await;
+    }
+}
+
+impl Ground {
+    /// What happens to a request of this life.
+    fn decide(&self, life: usize, seen: &Seen) -> Fault {
+        let mut story = lock(&self.story);
+        if story.lives != life {
+            return Fault::LoseRequest;
+        }
+        let fault = match story.strike.take_if(|_| seen.write.is_some()) {
+            Some(after) => {
+                // Nothing of this life gets through any more.
+                story.lives += 1;
+                story.crashes += 1;
+                self.struck.notify_one();
+                if after { Fault::LoseAnswer } else { Fault::LoseRequest }
+            }
+            None if story.is_calm => Fault::None,
+            None => trouble::decide(seen, &mut story.dice),
+        };
+        drop(story);
+        if seen.write.is_some() {
+            self.journal.request(self.who.name(), life, seen, &fault);
+            if !matches!(fault, Fault::LoseRequest | Fault::Refuse(_)) {
+                let path = seen.target.split('?').next().unwrap_or_default();
+                (self.watcher)(&seen.method, path);
+            }
+        }
+        fault
+    }
+
+    fn lease(&self, identity: &str) -> lease::Config {
+        lease::Config {
+            namespace: SYSTEM.to_owned(),
+            name: self.who.name().to_owned(),
+            identity: identity.to_owned(),
+            duration: Duration::from_secs(18),
+            renew_deadline: Duration::from_secs(12),
+            retry_period: Duration::from_secs(4),
+        }
+    }
+}
+
+/// Starts and runs one. That it could not start, or no longer leads, is no fault: somebody starts it again.
+async fn one_life(ground: Ground, client: Client, life: usize) -> Result<(), String> {
+    let identity = format!("{}-{life}", ground.who.name());
+    match ground.who {
+        Who::Operator => {
+            let reach = Reach::Service { namespace: SYSTEM.to_owned(), name: names::OPERATOR.to_owned(), port: 443 };
+            let mut options = trellis_operator::Options::new(Settings::of(&ground.configuration));
+            options.webhooks = Webhooks::On(reach, None);
+            options.now = world::now(&ground.api);
+            options.lease = Some(ground.lease(&identity));
+            options.identity = identity;
+            let Ok(operator) = Operator::start(client, options).await else { return Ok(()) };
+            if let Some(handler) = operator.handler() {
+                let answers = Arc::new(move |request| answer(handler.clone(), request).boxed());
+                ground.api.services().register(SYSTEM, names::OPERATOR, answers);
+            }
+            match operator.run(std::future::pending()).await {
+                Ok(()) | Err(trellis_operator::RunError::Deposed) => Ok(()),
+                Err(error) => Err(error.to_string()),
+            }
+        }
+        Who::Scheduler => {
+            let served = [names::profile::TRELLIS.to_owned()];
+            let mut settings = trellis_scheduler::Settings::of(Some(&ground.configuration), served);
+            settings.nomination = Duration::from_secs(HOLD_SECONDS);
+            let lease = Some(ground.lease(&identity));
+            let mut options = trellis_scheduler::Options::new(settings, identity);
+            options.now = world::now(&ground.api);
+            options.lease = lease;
+            options.max_age = Duration::from_secs(12);
+            let Ok(scheduler) = Scheduler::start(client, options).await else { return Ok(()) };
+            match scheduler.run(std::future::pending()).await {
+                Ok(()) | Err(trellis_scheduler::RunError::Deposed) => Ok(()),
+                Err(error) => Err(error.to_string()),
+            }
+        }
+    }
+}
+
+async fn answer(handler: Handler, request: http::Request<Bytes>) -> http::Response<Bytes> {
+    handler.answer(request.uri().path(), request.body()).await.into()
+}
