@@ -108,7 +108,7 @@ fn ephemeral_volumes_have_a_claim_of_their_own() {
     let pod =
         pod("p", &json!({ "metadata": { "uid": "1" }, "spec": { "schedulerName": "trellis", "volumes": volumes } }));
     let at = "(spec.volumes[0].ephemeral)";
-    check(&[pod.clone()], &format!("the claim p-tmp of pod p {at} is not there"));
+    check(std::slice::from_ref(&pod), &format!("the claim p-tmp of pod p {at} is not there"));
     check(&[pod.clone(), claim("p-tmp", &owned("1")), volume(&["b"])], "b");
     check(
         &[pod, claim("p-tmp", &owned("2")), volume(&["b"])],
