@@ -47,7 +47,8 @@ pub fn run(args: &PlanArgs) -> Result<End> {
             break;
         }
         for gang in late {
-            let text = "its pods keep apart from, or seek, those of gangs before it, and are planned once these have their places";
+            let text = "its pods keep apart from, or seek, those of gangs before it, and are planned once these have \
+                        their places";
             gangs[gang].unready = Some(Unready::Missing { text: text.to_owned() });
         }
         measured = measure::run(&snapshot, &gangs, args.repeat, loaded, &progress);
