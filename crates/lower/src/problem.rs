@@ -27,8 +27,11 @@ pub mod simulated;
 mod singles;
 mod sub_groups;
 mod topologies;
+mod unsound;
 mod unsupported;
 mod zones;
+
+pub use unsound::{Unsound, unsound};
 
 use amounts::{Amounts, ListId};
 use faults::Faults;
