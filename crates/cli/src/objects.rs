@@ -10,6 +10,9 @@ use trellis_api::names::group;
 /// What Grove calls a ClusterTopology today.
 pub const BINDING: &str = "ClusterTopologyBinding";
 
+/// How the source of an object begins that was read from a cluster.
+pub const LIVE: &str = "cluster: ";
+
 /// What an object is to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
@@ -39,6 +42,11 @@ pub struct Object {
 }
 
 impl Object {
+    /// Whether it was read from a cluster: then it is not the user's to mend.
+    pub fn is_live(&self) -> bool {
+        self.document.source.file.starts_with(LIVE)
+    }
+
     /// Recognises an object. Something that is no Kubernetes object at all makes the input unreadable.
     pub fn recognise(mut document: Document) -> Result<Self> {
         if document.value["kind"] == BINDING

@@ -123,7 +123,10 @@ pub fn tell(object: &Object, verdict: &Verdict) -> bool {
         eprintln!("warning: {}: {warning}", object.title());
     }
     for error in &verdict.errors {
-        eprintln!("error: {}: {}: {error}", object.document.place(&error.field), object.title());
+        match object.is_live() {
+            true => eprintln!("warning: {}: {error}; it is left out", object.title()),
+            false => eprintln!("error: {}: {}: {error}", object.document.place(&error.field), object.title()),
+        }
     }
     verdict.allowed()
 }

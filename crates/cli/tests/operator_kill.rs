@@ -2,12 +2,6 @@
 //!
 //! `TRELLIS_LONG=1` kills it twenty times instead of five.
 
-#[path = "operator_kill/process.rs"]
-mod process;
-#[path = "operator_kill/proxy.rs"]
-mod proxy;
-#[path = "operator_kill/stage.rs"]
-mod stage;
 #[path = "operator_kill/view.rs"]
 mod view;
 
@@ -20,11 +14,11 @@ use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::Mutex;
+use trellis_testkit::process::{Process, Program, configuration, kubeconfig, leader};
+use trellis_testkit::proxy::{Passed, Proxy, Wanted};
+use trellis_testkit::stage::Stage;
 use trellis_testkit::{ControlPlane, objects as testkit};
 
-use process::{Process, configuration, kubeconfig};
-use proxy::{Passed, Proxy, Wanted};
-use stage::Stage;
 use view::{Objects, Observer, is_true, list, objects, plain};
 
 /// Operators look after all namespaces, so there is one deployment at a time.
@@ -32,6 +26,10 @@ static TURN: Mutex<()> = Mutex::const_new(());
 
 /// How long anything may take.
 const PATIENCE: Duration = Duration::from_mins(1);
+
+fn operator(folder: &TempDir) -> Program<'_> {
+    Program { binary: env!("CARGO_BIN_EXE_trellis"), command: "operator", folder: folder.path() }
+}
 
 async fn namespace(client: &Client, name: &str) {
     let object = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
@@ -111,7 +109,7 @@ async fn killed_at_any_write_it_goes_on_where_it_was() {
     let _stage = Stage::start(&client);
     let start = |name: &str| {
         let args = ["--no-webhooks", "--install-crds"];
-        Process::start(folder.path(), name, plane.kubeconfig_path(), &configuration(), &args)
+        Process::start(operator(&folder), name, plane.kubeconfig_path(), &configuration(), &args)
     };
     namespace(&client, "calm").await;
     let mut operator = start("calm");
@@ -186,19 +184,19 @@ async fn a_leader_that_slept_writes_nothing_when_it_wakes() {
     let cases = [
         Case {
             namespace: "fence-create",
-            wanted: |method, path| *method == Method::POST && path.ends_with("/pods"),
+            wanted: |write| write.method == Method::POST && write.path.ends_with("/pods"),
             after: 5,
             scaled_in: false,
         },
         Case {
             namespace: "fence-change",
-            wanted: |method, path| *method == Method::PATCH && path.contains("/pods/"),
+            wanted: |write| write.method == Method::PATCH && write.path.contains("/pods/"),
             after: 5,
             scaled_in: false,
         },
         Case {
             namespace: "fence-delete",
-            wanted: |method, path| *method == Method::DELETE && path.contains("/pods/"),
+            wanted: |write| write.method == Method::DELETE && write.path.contains("/pods/"),
             after: 2,
             scaled_in: true,
         },
@@ -217,11 +215,11 @@ async fn fenced(plane: &ControlPlane, client: &Client, case: &Case) {
     });
     namespace(client, case.namespace).await;
     let proxy = Proxy::start(plane.client().expect("a client")).await;
-    let through = kubeconfig(folder.path(), "through", &format!("http://{}", proxy.address), None, None);
+    let through = kubeconfig(folder.path(), "through", &proxy.url(), None, None);
     let args = ["--no-webhooks", "--install-crds"];
-    let mut sleeper = Process::start(folder.path(), "sleeper", &through, &config, &args);
+    let mut sleeper = Process::start(operator(&folder), "sleeper", &through, &config, &args);
     assert!(defined(client, &mut sleeper).await, "{}", sleeper.said());
-    holds(client, case.namespace, None).await;
+    leader(client, "default", case.namespace, None).await;
     let observer = Observer::start(client, case.namespace);
     if !case.scaled_in {
         proxy.block(case.wanted, case.after);
@@ -237,10 +235,10 @@ async fn fenced(plane: &ControlPlane, client: &Client, case: &Case) {
     let blocked = tokio::time::timeout(PATIENCE, proxy.blocked()).await;
     blocked.unwrap_or_else(|_| panic!("{}: it never came to that:\n{}", case.namespace, sleeper.said()));
     sleeper.signal("-STOP");
-    let former = holds(client, case.namespace, None).await;
+    let former = leader(client, "default", case.namespace, None).await;
 
-    let other = Process::start(folder.path(), "other", plane.kubeconfig_path(), &config, &args);
-    holds(client, case.namespace, Some(&former)).await;
+    let other = Process::start(operator(&folder), "other", plane.kubeconfig_path(), &config, &args);
+    leader(client, "default", case.namespace, Some(&former)).await;
     let pods = |objects: &Objects| objects.keys().filter(|(kind, _)| *kind == "Pod").count();
     match case.scaled_in {
         false => drop(observer.until("the set is deployed by the other", is_deployed).await),
@@ -254,14 +252,12 @@ async fn fenced(plane: &ControlPlane, client: &Client, case: &Case) {
     let code = sleeper.code(PATIENCE).await;
     assert!(code.is_some_and(|code| code != 0), "{}: ended with {code:?}:\n{}", case.namespace, sleeper.said());
     let passed: Vec<Passed> = proxy.passed();
-    println!("{}: after it was woken, its writes ended so: {passed:?}", case.namespace);
-    assert!(
-        passed.iter().any(|write| (case.wanted)(&write.method, &write.path)),
-        "{}: nothing was held back",
-        case.namespace
-    );
+    let ends = |passed: &Passed| format!("{} {} {}", passed.write.method, passed.write.path, passed.code);
+    let ends: Vec<String> = passed.iter().map(ends).collect();
+    println!("{}: after it was woken, its writes ended so: {ends:?}", case.namespace);
+    assert!(passed.iter().any(|passed| (case.wanted)(&passed.write)), "{}: nothing was held back", case.namespace);
     let went_through =
-        passed.iter().filter(|write| write.code < 300 && !write.path.contains("/events")).collect::<Vec<_>>();
+        passed.iter().filter(|it| it.code < 300 && !it.write.path.contains("/events")).collect::<Vec<_>>();
     assert!(went_through.is_empty(), "{}: these should have been refused: {went_through:?}", case.namespace);
     let after = list(client, case.namespace).await;
     let changed: Vec<_> =
@@ -269,21 +265,4 @@ async fn fenced(plane: &ControlPlane, client: &Client, case: &Case) {
     assert!(changed.is_empty() && before.len() == after.len(), "{}: changed: {changed:?}", case.namespace);
     delete(client, case.namespace, &observer).await;
     drop(other);
-}
-
-/// Waits until somebody holds the lease, and somebody else than before; who it is.
-async fn holds(client: &Client, lease: &str, former: Option<&str>) -> String {
-    let leases: kube::Api<k8s_openapi::api::coordination::v1::Lease> = kube::Api::namespaced(client.clone(), "default");
-    let mut ticks = tokio::time::interval(Duration::from_millis(50));
-    let asked = async {
-        loop {
-            ticks.tick().await;
-            let found = leases.get_opt(lease).await.expect("an answer");
-            let holder = found.and_then(|lease| lease.spec?.holder_identity).filter(|holder| !holder.is_empty());
-            if let Some(holder) = holder.filter(|holder| Some(holder.as_str()) != former) {
-                return holder;
-            }
-        }
-    };
-    tokio::time::timeout(PATIENCE, asked).await.expect("somebody leads")
 }

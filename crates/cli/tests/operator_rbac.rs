@@ -1,13 +1,6 @@
 //! The operator needs what its manifest gives it, and nothing else: it runs as its service account on a real API server through
 //! everything that it can do, and the server's audit log is held against the roles of `deploy/`.
 
-#[path = "operator_kill/process.rs"]
-mod process;
-#[path = "operator_rbac/rights.rs"]
-mod rights;
-#[path = "operator_kill/stage.rs"]
-mod stage;
-
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
@@ -17,26 +10,14 @@ use kube::core::GroupVersionKind;
 use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use trellis_testkit::{ControlPlane, Options, objects};
-
-use process::{Process, configuration, kubeconfig};
-use stage::Stage;
+use trellis_testkit::process::{Process, Program, configuration, kubeconfig};
+use trellis_testkit::stage::Stage;
+use trellis_testkit::{ControlPlane, Options, objects, rights};
 
 const USER: &str = "system:serviceaccount:trellis-system:trellis-operator";
 const TOKEN: &str = "operator";
 /// How long anything may take.
 const PATIENCE: Duration = Duration::from_mins(1);
-
-/// Only what the operator does is written down, and only what it is about.
-const POLICY: &str = r"
-apiVersion: audit.k8s.io/v1
-kind: Policy
-omitStages: [RequestReceived]
-rules:
-- level: Metadata
-  users: ['system:serviceaccount:trellis-system:trellis-operator']
-- level: None
-";
 
 fn documents(file: &str) -> Vec<Value> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy").join(file);
@@ -200,7 +181,7 @@ fn topology(levels: &[(&str, &str)]) -> Value {
 async fn the_manifest_gives_what_is_needed_and_nothing_else() {
     let folder = TempDir::new().expect("a folder");
     let (policy, log) = (folder.path().join("policy.yaml"), folder.path().join("audit.log"));
-    std::fs::write(&policy, POLICY).expect("a file");
+    std::fs::write(&policy, rights::policy(USER)).expect("a file");
     let groups = ["system:serviceaccounts", "system:serviceaccounts:trellis-system"];
     let options = Options::with_controllers()
         .user(TOKEN, USER, &groups)
@@ -224,31 +205,8 @@ async fn the_manifest_gives_what_is_needed_and_nothing_else() {
 
     let handed_on = script(&cluster, &runs).await;
 
-    let seen = || {
-        let mut seen = rights::seen(&log, USER);
-        // Nobody can give others a right that they do not have.
-        seen.done.extend(handed_on.clone());
-        seen
-    };
-    let mut ticks = tokio::time::interval(Duration::from_millis(200));
-    for _ in 0..25 {
-        // What was done last may still be on its way into the log.
-        ticks.tick().await;
-        if seen().unused(&given).is_empty() {
-            break;
-        }
-    }
-    let seen = seen();
-    let lines = |rights: &mut dyn Iterator<Item = String>| {
-        rights.fold(String::new(), |told, right| told + "  " + &right + "\n")
-    };
-    let unnamed = |right: &rights::Right| rights::Right { names: BTreeSet::new(), ..right.clone() }.to_string();
-    let done: BTreeSet<String> = seen.done.iter().map(unnamed).collect();
-    println!("given:\n{}", lines(&mut given.iter().map(ToString::to_string)));
-    println!("used:\n{}", lines(&mut done.into_iter()));
-    let (refused, unused) = (seen.refused.iter().cloned().collect::<Vec<_>>(), seen.unused(&given));
-    assert!(refused.is_empty(), "refused:\n{}", refused.join("\n"));
-    assert!(unused.is_empty(), "never used:\n{}", lines(&mut unused.iter().map(ToString::to_string)));
+    // Nobody can give others a right that they do not have.
+    rights::check(&log, USER, &given, &handed_on).await;
 }
 
 /// How operators are started here: as the service account, with webhooks on a port of their own.
@@ -265,7 +223,8 @@ impl Runs<'_> {
             json!({ "enabled": true, "leaseDuration": "3s", "renewDeadline": "2s", "retryPeriod": "250ms" });
         merge(&mut config, change);
         let args = ["--namespace", "trellis-system", "--install-crds", "--listen-webhooks", "127.0.0.1:0"];
-        let mut operator = Process::start(self.folder, name, self.kubeconfig, &config, &args);
+        let program = Program { binary: env!("CARGO_BIN_EXE_trellis"), command: "operator", folder: self.folder };
+        let mut operator = Process::start(program, name, self.kubeconfig, &config, &args);
         let log = self.folder.join(format!("{name}.log"));
         let says = |words: &str| std::fs::read_to_string(&log).is_ok_and(|text| text.contains(words));
         let mut ticks = tokio::time::interval(Duration::from_millis(50));

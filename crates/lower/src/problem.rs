@@ -31,9 +31,12 @@ mod sub_groups;
 mod ties;
 pub mod tokens;
 mod topologies;
+mod unsound;
 mod unsupported;
 mod volumes;
 mod zones;
+
+pub use unsound::{Unsound, unsound};
 
 use amounts::{Amounts, ListId};
 use company::Company;

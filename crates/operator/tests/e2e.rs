@@ -1,9 +1,9 @@
 //! What users get: one set of scenarios, each played on the embedded API and on a real Kubernetes control plane.
 //!
-//! Machines are simulated and a stand-in places the gangs; everything between the user and the pods is the operator. On the embedded API
-//! time stands still while anybody has something to do, and the operator's timers are off unless a scenario is about time: whatever it
-//! does there, it does because of an event. Steps are awaited by watching; a step that does not come says what was expected and what
-//! there is instead.
+//! Machines are simulated, and a stand-in places the gangs, or our scheduler; everything between the user and the pods is the operator. On
+//! the embedded API time stands still while anybody has something to do, and the operator's timers are off unless a scenario is about time:
+//! whatever it does there, it does because of an event. Steps are awaited by watching; a step that does not come says what was expected
+//! and what there is instead.
 
 #![allow(
     clippy::trivially_copy_pass_by_ref,
@@ -42,12 +42,18 @@ mod serve;
 mod server;
 #[path = "e2e/startup.rs"]
 mod startup;
+#[path = "e2e/stories.rs"]
+mod stories;
+#[path = "e2e/tas.rs"]
+mod tas;
 #[path = "e2e/termination.rs"]
 mod termination;
 #[path = "e2e/topologies.rs"]
 mod topologies;
 #[path = "e2e/tree.rs"]
 mod tree;
+#[path = "e2e/use_cases.rs"]
+mod use_cases;
 #[path = "e2e/view.rs"]
 mod view;
 #[path = "e2e/workloads.rs"]
@@ -236,8 +242,51 @@ macro_rules! judged {
     };
 }
 
+/// Scenarios about where pods are, which only a scheduler can play.
+macro_rules! judged_by_place {
+    ($tests:ident $module:ident) => {
+        $tests! {
+            $module, Ours:
+            tas, nothing => {
+                tas2_cliques_with_different_constraints,
+                tas3_set_only,
+                tas4_scaling_group_only,
+                tas5_host,
+                tas6_one_clique_in_a_zone,
+                tas7_no_constraint,
+                tas8_full_hierarchy,
+                tas9_set_and_clique,
+                tas10_scaled_gangs,
+                tas11_scaling_group_and_clique,
+                tas12_large_scaling_ratio,
+                tas13_not_enough_room,
+                tas14_several_replicas,
+                tas15_disaggregated,
+                tas16_disaggregated_replicas,
+                tas17_heterogeneous_cluster,
+                tas23_preferred,
+            }
+            use_cases, nothing => {
+                one_nvl72_rack,
+                several_nvl72_racks,
+                several_nvl72_racks_in_one_zone,
+                best_effort,
+            }
+            stories, nothing => {
+                disaggregated_inference_stays_together,
+                gpus_of_one_numa_node,
+                another_topology_is_tried,
+                a_drained_node,
+            }
+        }
+    };
+}
+
 placed!(embedded embedded StandIn);
 placed!(embedded embedded_scheduler Ours);
 placed!(real real StandIn);
+placed!(real real_scheduler Ours);
+judged_by_place!(embedded embedded_scheduler_places);
+judged_by_place!(real real_scheduler_places);
 judged!(embedded embedded_contract StandIn);
 judged!(real real_contract StandIn);

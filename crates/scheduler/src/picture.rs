@@ -23,7 +23,7 @@ use trellis_api::kinds::PodGang;
 use trellis_api::kinds::kai::KaiPodGroup;
 use trellis_api::names::annotation;
 use trellis_engine::{Cluster, Gang, GroupId, NodeId, Occupant, Place};
-use trellis_lower::problem::{Fault, Observed, Origin, Problem, Ties, problem};
+use trellis_lower::problem::{Fault, Observed, Origin, Problem, Ties, problem, unsound};
 
 /// So often the problem is tried without the objects that were found to be at fault.
 const TRIES: usize = 8;
@@ -264,44 +264,24 @@ fn soundly(observed: &mut Observed<'_>, faults: &mut Vec<Fault>) -> Problem {
             Ok(problem) => return problem,
             Err(found) => found,
         };
-        let at_fault = |kind: &str| -> BTreeSet<usize> {
-            found.iter().filter(|fault| fault.kind == kind).map(|fault| fault.index).collect()
-        };
-        let mut pods = at_fault("Pod");
-        pods.extend(members(observed, &at_fault("PodGang")));
-        retain(&mut observed.nodes, &at_fault("Node"));
-        retain(&mut observed.pods, &pods);
-        retain(&mut observed.pod_gangs, &at_fault("PodGang"));
-        retain(&mut observed.pod_groups, &at_fault("PodGroup"));
-        retain(&mut observed.cluster_topologies, &at_fault("ClusterTopology"));
-        retain(&mut observed.kai_topologies, &at_fault("Topology"));
-        retain(&mut observed.priority_classes, &at_fault("PriorityClass"));
-        retain(&mut observed.node_resource_topologies, &at_fault("NodeResourceTopology"));
-        retain(&mut observed.claims, &at_fault("PersistentVolumeClaim"));
-        retain(&mut observed.volumes, &at_fault("PersistentVolume"));
+        let at_fault = unsound(observed, &found);
+        retain(&mut observed.nodes, at_fault.get("Node"));
+        retain(&mut observed.pods, at_fault.get("Pod"));
+        retain(&mut observed.pod_gangs, at_fault.get("PodGang"));
+        retain(&mut observed.pod_groups, at_fault.get("PodGroup"));
+        retain(&mut observed.cluster_topologies, at_fault.get("ClusterTopology"));
+        retain(&mut observed.kai_topologies, at_fault.get("Topology"));
+        retain(&mut observed.priority_classes, at_fault.get("PriorityClass"));
+        retain(&mut observed.node_resource_topologies, at_fault.get("NodeResourceTopology"));
+        retain(&mut observed.claims, at_fault.get("PersistentVolumeClaim"));
+        retain(&mut observed.volumes, at_fault.get("PersistentVolume"));
         faults.extend(found);
     }
     Problem::default()
 }
 
-/// Waiting pods of PodGangs that are left out: they must not be placed one by one.
-fn members(observed: &Observed<'_>, gangs: &BTreeSet<usize>) -> Vec<usize> {
-    let gangs = gangs.iter().map(|gang| observed.pod_gangs[*gang]);
-    let named: BTreeSet<(Option<&str>, &str)> = gangs
-        .flat_map(|gang| {
-            let pods = gang.spec.pod_groups.iter().flat_map(|group| &group.pod_references);
-            pods.map(|pod| (gang.metadata.namespace.as_deref(), pod.name.as_str()))
-        })
-        .collect();
-    let is_named = |pod: &Pod| {
-        let name = (pod.metadata.namespace.as_deref(), pod.metadata.name.as_deref().unwrap_or_default());
-        !named.is_empty() && named.contains(&name)
-    };
-    let waits = |pod: &Pod| pod.spec.as_ref().is_none_or(|spec| spec.node_name.is_none());
-    (0..observed.pods.len()).filter(|at| is_named(observed.pods[*at]) && waits(observed.pods[*at])).collect()
-}
-
-fn retain<T>(list: &mut Vec<T>, without: &BTreeSet<usize>) {
+fn retain<T>(list: &mut Vec<T>, without: Option<&BTreeSet<usize>>) {
+    let Some(without) = without else { return };
     let mut at = 0..;
     list.retain(|_| at.next().is_none_or(|at: usize| !without.contains(&at)));
 }

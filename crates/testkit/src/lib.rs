@@ -11,7 +11,11 @@ pub mod kubectl;
 pub mod mutate;
 pub mod objects;
 pub mod placement;
+pub mod process;
+pub mod proxy;
+pub mod rights;
 pub mod sets;
+pub mod stage;
 pub mod toolchain;
 
 pub use control_plane::programs::{self, Program};

@@ -59,7 +59,30 @@ fn levels(gang: &Gang, labels: &Labels) -> Vec<String> {
         let pods = gang.groups.iter().filter(|(group, _)| names.contains(group.as_str())).flat_map(|(_, pods)| pods);
         lines.extend(level(name, &group["topologyConstraint"], &pods.collect::<Vec<_>>(), labels));
     }
+    let subs: Vec<&Value> = spec["subGroups"].as_array().into_iter().flatten().collect();
+    for sub in &subs {
+        let name = sub["name"].as_str().unwrap_or_default();
+        let names = below(&subs, name);
+        let pods = gang.groups.iter().filter(|(group, _)| names.contains(group.as_str())).flat_map(|(_, pods)| pods);
+        lines.extend(level(name, &sub["topologyConstraint"], &pods.collect::<Vec<_>>(), labels));
+    }
     lines
+}
+
+/// A subgroup of a PodGroup and all below it.
+fn below<'a>(subs: &[&'a Value], name: &'a str) -> BTreeSet<&'a str> {
+    let mut names = BTreeSet::from([name]);
+    // No tree is deeper than it has subgroups.
+    for _ in subs {
+        let children = subs.iter().filter(|sub| sub["parent"].as_str().is_some_and(|parent| names.contains(parent)));
+        let children: Vec<&str> = children.filter_map(|sub| sub["name"].as_str()).collect();
+        let before = names.len();
+        names.extend(children);
+        if names.len() == before {
+            break;
+        }
+    }
+    names
 }
 
 fn level(whose: &str, constraint: &Value, pods: &[&Pod], labels: &Labels) -> Vec<String> {
@@ -134,4 +157,53 @@ fn row(domain: &Value) -> Vec<String> {
     let held = if holders.is_empty() { String::new() } else { format!("held by {}", holders.join(", ")) };
     let value = domain["value"].as_str().unwrap_or_default().to_owned();
     vec![value, format!("{} of {} fit", domain["fits"], domain["needs"]), short.join(", "), held]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// The levels of a gang whose groups have a pod on each of these nodes.
+    fn check(kind: &'static str, spec: Value, groups: &[(&str, &[&str])], expected: &[&str]) {
+        let pod = |node: &&str| serde_json::from_value(json!({ "spec": { "nodeName": node, "containers": [] } }));
+        let pods = |nodes: &[&str]| nodes.iter().map(|node| pod(node).expect("a pod")).collect();
+        let gang = Gang {
+            object: json!({ "spec": spec }),
+            kind,
+            groups: groups.iter().map(|(name, nodes)| ((*name).to_owned(), pods(nodes))).collect(),
+            ledger: None,
+            explanation: None,
+        };
+        // Node `a1` is in rack `a` of zone `z`.
+        let label = |node: &&str| {
+            let labels = [("rack", &node[..1]), ("zone", "z")].map(|(key, value)| (key.to_owned(), value.to_owned()));
+            ((*node).to_owned(), labels.into())
+        };
+        let labels: Labels = groups.iter().flat_map(|(_, nodes)| nodes.iter().map(label)).collect();
+        assert_eq!(levels(&gang, &labels), expected);
+    }
+
+    #[test]
+    fn levels_of_all_groups_are_told_with_the_domains_they_are_in() {
+        let constraint = |required: &str| json!({ "packConstraint": { "required": required } });
+        let spec = json!({
+            "topologyConstraint": constraint("zone"),
+            "podgroups": [{ "name": "w", "topologyConstraint": constraint("rack") }, { "name": "r" }],
+        });
+        let expected = ["gang: required zone: z", "w: required rack: a"];
+        check("PodGang", spec, &[("w", &["a1", "a2"]), ("r", &["b1"])], &expected);
+
+        let level = |word: &str, key: &str| json!({ format!("{word}TopologyLevel"): key });
+        let spec = json!({
+            "topologyConstraint": level("required", "zone"),
+            "subGroups": [
+                { "name": "model", "topologyConstraint": level("preferred", "rack") },
+                { "name": "head", "parent": "model" },
+                { "name": "tail", "parent": "model", "topologyConstraint": level("required", "rack") },
+            ],
+        });
+        let expected = ["gang: required zone: z", "model: preferred rack: a, b", "tail: required rack: b"];
+        check("PodGroup", spec, &[("head", &["a1"]), ("tail", &["b1"])], &expected);
+    }
 }

@@ -15,7 +15,7 @@ use trellis_api::kinds::kai::{KaiPodGroup, Topology};
 use trellis_api::kinds::{ClusterTopology, NodeResourceTopology, PodGang, SimulatedCluster, SimulatedClusterSpec};
 use trellis_api::names::group;
 use trellis_api::schema;
-use trellis_lower::problem::{Fault, Observed};
+use trellis_lower::problem::{Fault, Observed, Unsound};
 
 /// Everything that a plan looks at.
 #[derive(Debug, Default)]
@@ -156,10 +156,7 @@ impl Gathered {
         let mut shared: BTreeMap<(String, String), usize> = BTreeMap::new();
         for fault in faults {
             match self.origin(fault) {
-                Some(Origin::Written(object)) => {
-                    let place = object.document.place(&fault.error.field);
-                    eprintln!("error: {place}: {}: {}", object.title(), fault.error);
-                }
+                Some(Origin::Written(object)) => drop(render::tell(&object, &refusal(fault.error.clone()))),
                 Some(Origin::Rendered(set)) => {
                     let whose = format!("{}: {}", set.document.place(""), set.title());
                     *shared.entry((whose, format!("{}s: {}", fault.kind, fault.error))).or_default() += 1;
@@ -170,6 +167,22 @@ impl Gathered {
         for ((whose, what), count) in shared {
             eprintln!("error: {whose}: {count} of its {what}");
         }
+    }
+
+    /// Whether an object is at fault that others have applied to the cluster: no reason not to plan the rest.
+    pub fn is_live(&self, fault: &Fault) -> bool {
+        matches!(self.origin(fault), Some(Origin::Written(object)) if object.is_live())
+    }
+
+    /// Leaves objects out that are at fault.
+    pub fn leave_out(&mut self, unsound: &Unsound) {
+        self.nodes.leave_out(unsound.get("Node"));
+        self.pods.leave_out(unsound.get("Pod"));
+        self.pod_gangs.leave_out(unsound.get("PodGang"));
+        self.pod_groups.leave_out(unsound.get("PodGroup"));
+        self.kai_topologies.leave_out(unsound.get("Topology"));
+        self.priority_classes.leave_out(unsound.get("PriorityClass"));
+        self.node_resource_topologies.leave_out(unsound.get("NodeResourceTopology"));
     }
 
     fn origin(&self, fault: &Fault) -> Option<Origin> {

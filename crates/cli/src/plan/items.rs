@@ -4,7 +4,7 @@ use crate::objects::Object;
 use crate::{render, validate};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 use trellis_api::admission::Verdict;
 use trellis_api::field::{FieldError, Path};
@@ -66,6 +66,19 @@ impl<T: DeserializeOwned + PartialEq> Items<T> {
 }
 
 impl<T> Items<T> {
+    /// Leaves out those at these places.
+    pub fn leave_out(&mut self, places: Option<&BTreeSet<usize>>) {
+        let Some(places) = places else { return };
+        let (mut object, mut origin) = (0.., 0..);
+        self.objects.retain(|_| object.next().is_none_or(|at: usize| !places.contains(&at)));
+        self.origins.retain(|_| origin.next().is_none_or(|at: usize| !places.contains(&at)));
+        let place = |at: usize| {
+            let before = places.range(..at).count();
+            (!places.contains(&at)).then(|| at - before)
+        };
+        self.by_name = self.by_name.drain().filter_map(|(name, at)| Some((name, place(at)?))).collect();
+    }
+
     /// The object of a name.
     pub fn find(&self, namespace: &str, name: &str) -> Option<&T> {
         let i = *self.by_name.get(&(namespace.to_owned(), name.to_owned()))?;

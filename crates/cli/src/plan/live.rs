@@ -5,7 +5,7 @@ use kube::Client;
 use serde_json::Value;
 
 use crate::input::{self, Document};
-use crate::objects::{Object, Role};
+use crate::objects::{LIVE, Object, Role};
 use trellis_api::admission::object::Kind;
 
 /// What a plan looks at, and where it is listed.
@@ -50,7 +50,7 @@ async fn list(client: &Client, path: &str, documents: &mut Vec<Document>) -> Res
         };
         let page: Value = serde_json::from_str(&text).with_context(cannot)?;
         page["metadata"]["continue"].as_str().unwrap_or_default().clone_into(&mut token);
-        input::read_text(&format!("cluster: {plural}"), &text, documents)?;
+        input::read_text(&format!("{LIVE}{plural}"), &text, documents)?;
         if token.is_empty() {
             return Ok(());
         }

@@ -16,8 +16,11 @@ use trellis_api::field::{FieldError, Path};
 use trellis_api::kinds::{PodClique, PodCliqueScalingGroup, PodCliqueSet};
 use trellis_api::names::GANG_GATE;
 use trellis_api::settings::Settings;
-use trellis_lower::problem::{Observed, Problem, problem};
+use trellis_lower::problem::{Observed, Problem, problem, unsound};
 use trellis_lower::{LiveReplicas, Lowered, Surroundings, lower};
+
+/// So often the problem is tried without what was found to be at fault in the cluster.
+const TRIES: usize = 8;
 
 /// The problem that the input poses, on a cluster that runs if there is one. Nothing if some object is refused; then it has been said why.
 pub fn load(args: &PlanArgs, live: Option<Vec<Object>>, progress: &Progress) -> Result<Option<Problem>> {
@@ -30,7 +33,7 @@ pub fn load(args: &PlanArgs, live: Option<Vec<Object>>, progress: &Progress) -> 
     let is_live = live.is_some();
     let live_objects = live::beside(&objects, live.unwrap_or_default());
     let all: Vec<&Object> = objects.iter().chain(&live_objects).collect();
-    let view = world::view(&all, &settings);
+    let mut view = world::view(&all, &settings);
     let live = world::children(&all);
     let mut fit = match &config {
         Some(config) => render::tell(config, &validate::judge(config, None, &view, &settings)?),
@@ -46,7 +49,8 @@ pub fn load(args: &PlanArgs, live: Option<Vec<Object>>, progress: &Progress) -> 
         if object.role == Role::Judged(Kind::PodCliqueSet) {
             sets.push(object);
         } else {
-            fit = gathered.add(object) && fit;
+            let is_live = object.is_live();
+            fit = (gathered.add(object) || is_live) && fit;
         }
     }
     gathered.apply_bind_requests();
@@ -61,13 +65,21 @@ pub fn load(args: &PlanArgs, live: Option<Vec<Object>>, progress: &Progress) -> 
         return Ok(None);
     }
     progress.set(Phase::Translating(gathered.len()));
-    match problem(&Observed { is_live, ..gathered.observed(&view.topologies) }) {
-        Ok(problem) => Ok(Some(problem)),
-        Err(faults) => {
-            gathered.tell(&faults);
-            Ok(None)
+    for _ in 0..TRIES {
+        let observed = Observed { is_live, ..gathered.observed(&view.topologies) };
+        let faults = match problem(&observed) {
+            Ok(problem) => return Ok(Some(problem)),
+            Err(faults) => faults,
+        };
+        let unsound = unsound(&observed, &faults);
+        gathered.tell(&faults);
+        if !faults.iter().all(|fault| gathered.is_live(fault)) {
+            return Ok(None);
         }
+        gathered.leave_out(&unsound);
+        view.topologies.retain(|name, _| !faults.iter().any(|it| it.kind == "ClusterTopology" && it.name == *name));
     }
+    Ok(None)
 }
 
 /// Judges what is ours to judge. What the operator makes of sets, other than gangs, is taken as it is.

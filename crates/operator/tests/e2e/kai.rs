@@ -164,7 +164,7 @@ pub async fn tas2_cliques_with_different_constraints(world: &World) {
 }
 
 /// A worker in a scaling group of two, and a router beside it.
-fn workers_and_router() -> Set {
+pub fn workers_and_router() -> Set {
     set("wl").clique(clique("worker", 1, 1)).clique(clique("router", 2, 2))
 }
 
@@ -304,7 +304,7 @@ pub async fn tas14_several_replicas(world: &World) {
 }
 
 /// Decoders and prefills in racks, and routers, within a block.
-fn disaggregated(worker: crate::workloads::Clique) -> Set {
+pub fn disaggregated(worker: crate::workloads::Clique) -> Set {
     set("wl")
         .clique(clique("dworker", 1, 1))
         .clique(clique("dleader", 1, 1))
@@ -354,7 +354,7 @@ pub async fn tas16_disaggregated_replicas(world: &World) {
 }
 
 /// A topology of one's own: a name that no other scenario has, and these levels.
-async fn topology(world: &World, name: &str, levels: &[(&str, &str)]) -> String {
+pub async fn topology(world: &World, name: &str, levels: &[(&str, &str)]) -> String {
     let name = format!("{}-{name}", world.namespace);
     let levels: Vec<Value> = levels.iter().map(|(domain, key)| json!({ "domain": domain, "key": key })).collect();
     let object = json!({
@@ -391,7 +391,7 @@ pub async fn tas17_heterogeneous_cluster(world: &World) {
 }
 
 /// Deletes sets and their topologies, and waits until all are gone.
-async fn forget(world: &World, sets: &[&str], topologies: &[&str]) {
+pub async fn forget(world: &World, sets: &[&str], topologies: &[&str]) {
     for name in sets {
         world.delete(PodCliqueSet, name).await;
     }

@@ -1,4 +1,4 @@
-//! Who places the pods of a scenario: the stand-in, or the scheduler itself on nodes that take one pod each.
+//! Who places the pods of a scenario: the stand-in, or the scheduler itself on nodes that take one of the usual pods each.
 //!
 //! To the stand-in nodes are opened and closed by telling it; to the scheduler they are uncordoned and cordoned, as people do it.
 
@@ -33,7 +33,7 @@ pub enum Placer {
 
 /// The scheduler, and the nodes that are opened and closed to it.
 pub struct Ours {
-    nodes: Api<Node>,
+    client: Client,
     scheduler: Arc<Running>,
 }
 
@@ -71,11 +71,9 @@ impl Placer {
         Self::StandIn(Binder::start(client, namespace, now))
     }
 
-    /// The scheduler, with nodes of which none is open at first.
-    pub async fn ours(client: &Client, scheduler: Arc<Running>, nodes: &[String]) -> Self {
-        let placer = Self::Ours(Ours { nodes: Api::all(client.clone()), scheduler });
-        placer.close(nodes.to_vec()).await;
-        placer
+    /// The scheduler, which may serve others as well.
+    pub fn ours(client: &Client, scheduler: Arc<Running>) -> Self {
+        Self::Ours(Ours { client: client.clone(), scheduler })
     }
 
     /// Lets it use these nodes.
@@ -118,18 +116,25 @@ impl Placer {
 impl Ours {
     async fn cordon(&self, nodes: &[String], closed: bool) {
         assert!(!self.scheduler.task.is_finished(), "the scheduler has ended");
-        let patch = Patch::Merge(json!({ "spec": { "unschedulable": closed } }));
-        let params = PatchParams::default();
-        let patched = join_all(nodes.iter().map(|node| self.nodes.patch(node, &params, &patch))).await;
-        patched.into_iter().for_each(|patched| drop(patched.expect("a node")));
+        cordon(&self.client, nodes, closed).await;
     }
 }
 
-/// What nodes offer: much, to pods that the stand-in puts one on each, and one place, to the scheduler.
+/// Closes nodes, or opens them.
+pub async fn cordon(client: &Client, nodes: &[String], closed: bool) {
+    let api: Api<Node> = Api::all(client.clone());
+    let patch = Patch::Merge(json!({ "spec": { "unschedulable": closed } }));
+    let params = PatchParams::default();
+    let patched = join_all(nodes.iter().map(|node| api.patch(node, &params, &patch))).await;
+    patched.into_iter().for_each(|patched| drop(patched.expect("a node")));
+}
+
+/// What nodes offer: much, to pods that the stand-in puts one on each, and to the scheduler a place for one of the usual pods.
 pub fn offers(placing: Placing) -> BTreeMap<String, String> {
-    let pods = match placing {
-        Placing::StandIn => "10k",
-        Placing::Ours => "1",
+    let (memory, pods) = match placing {
+        Placing::StandIn => ("1Ti", "10k"),
+        Placing::Ours => ("150Mi", "110"),
     };
-    [("cpu", "1k"), ("memory", "1Ti"), ("pods", pods)].map(|(k, v)| (k.to_owned(), v.to_owned())).into()
+    let offered = [("cpu", "1k"), ("memory", memory), ("pods", pods), ("nvidia.com/gpu", "8")];
+    offered.map(|(resource, amount)| (resource.to_owned(), amount.to_owned())).into()
 }

@@ -1,9 +1,11 @@
 //! The two servers that every scenario runs on: the embedded API, one for each scenario, and a real control plane that scenarios share.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use futures::future::join_all;
 use http::Request;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -22,7 +24,7 @@ use trellis_cluster::nodes::{NodeSpec, Nodes, Now, Options};
 use trellis_cluster::user::User;
 use trellis_testkit::ControlPlane;
 
-use crate::placer::{Placing, offers};
+use crate::placer::{self, Placing, offers};
 use crate::running::{Mode, Running, configuration};
 use crate::startup;
 
@@ -47,6 +49,24 @@ pub static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime")
 });
 
+/// Nodes that a scenario plays on.
+#[derive(Clone, Debug)]
+pub struct Set {
+    pub names: Vec<String>,
+    /// Under which value of label [`OF`] its pods find them, where there are others too.
+    pub selected: Option<String>,
+}
+
+/// The label of nodes that says which set they belong to.
+pub const OF: &str = "e2e.trellis.dev/set";
+
+#[derive(Default)]
+struct Machines {
+    /// Sets that nobody plays on.
+    free: Vec<Set>,
+    made: usize,
+}
+
 /// A cluster that is furnished: the kinds are known, and there are nodes.
 pub struct Cluster {
     pub server: Server,
@@ -58,10 +78,14 @@ pub struct Cluster {
     /// The embedded API itself.
     pub embedded: Option<trellis_cluster::api::Api>,
     pub nodes: Nodes,
-    pub node_names: Vec<String>,
     pub now: Now,
     /// The operator that scenarios share, if they do.
     pub shared: Option<Running>,
+    /// The scheduler that they share.
+    pub scheduler: Option<Arc<placer::Running>>,
+    /// The administrator's, of a real server.
+    pub kubeconfig: Option<PathBuf>,
+    machines: Mutex<Machines>,
     /// Whoever has it has the control plane for itself.
     _alone: Option<OwnedMutexGuard<Option<ControlPlane>>>,
 }
@@ -92,7 +116,7 @@ impl Cluster {
         let operator = Client::new(faults.around(api.service(user)), "default");
         let now: Now = Arc::new(move || clock.now());
         define(&client).await;
-        let (nodes, node_names) = nodes(&client, placing, now.clone()).await;
+        let (nodes, set) = nodes(&client, placing, None, now.clone()).await;
         Arc::new(Self {
             server: Server::Embedded,
             client,
@@ -100,9 +124,11 @@ impl Cluster {
             faults,
             embedded: Some(api),
             nodes,
-            node_names,
             now,
             shared: None,
+            scheduler: None,
+            kubeconfig: None,
+            machines: Mutex::new(Machines { free: vec![set], made: 1 }),
             _alone: None,
         })
     }
@@ -112,12 +138,56 @@ impl Cluster {
         static SHARED: OnceCell<Arc<Cluster>> = OnceCell::const_new();
         let start = async {
             let plane = ControlPlane::shared_with_controllers().await.expect("a control plane");
-            let mut cluster = Self::real(plane).await;
+            let mut cluster = Self::real(plane, Placing::StandIn).await;
             let mode = Mode { timers: true, webhooks: true };
             cluster.shared = Some(Running::start(&cluster, &configuration(), mode).await);
             Arc::new(cluster)
         };
         SHARED.get_or_init(|| start).await.clone()
+    }
+
+    /// Another one, for scenarios that our scheduler places: one operator and one scheduler for all of them, and nodes for each.
+    pub async fn scheduled() -> Arc<Self> {
+        static SHARED: OnceCell<Arc<Cluster>> = OnceCell::const_new();
+        static PLANE: OnceCell<ControlPlane> = OnceCell::const_new();
+        let start = async {
+            let options = trellis_testkit::Options::with_controllers();
+            let plane =
+                PLANE.get_or_init(|| async { ControlPlane::start(options).await.expect("a control plane") }).await;
+            let mut cluster = Self::real(plane, Placing::Ours).await;
+            let mode = Mode { timers: true, webhooks: true };
+            cluster.shared = Some(Running::start(&cluster, &configuration(), mode).await);
+            let scheduler = placer::Running::start(cluster.client.clone(), cluster.now.clone()).await;
+            cluster.scheduler = Some(Arc::new(scheduler));
+            Arc::new(cluster)
+        };
+        SHARED.get_or_init(|| start).await.clone()
+    }
+
+    /// Nodes that nobody plays on.
+    pub async fn take(&self, placing: Placing) -> Set {
+        if placing == Placing::StandIn {
+            // How many pods of a scenario go on a node is its stand-in's to decide, so they are everybody's.
+            return self.machines.lock().await.free[0].clone();
+        }
+        let number = {
+            let mut machines = self.machines.lock().await;
+            if let Some(set) = machines.free.pop() {
+                return set;
+            }
+            machines.made += 1;
+            machines.made
+        };
+        let (specs, set) = machines(placing, Some(number));
+        let added = join_all(specs.into_iter().map(|spec| self.nodes.add(spec))).await;
+        added.into_iter().for_each(|added| added.expect("a node"));
+        placer::cordon(&self.client, &set.names, true).await;
+        set
+    }
+
+    /// Gives nodes back that are empty, and closed.
+    pub async fn give_back(&self, set: Set) {
+        self.machines.lock().await.free.push(set);
     }
 
     /// A real control plane that nobody else uses meanwhile, for scenarios that start operators of their own.
@@ -128,18 +198,18 @@ impl Cluster {
             let options = trellis_testkit::Options::with_controllers();
             *plane = Some(ControlPlane::start(options).await.expect("a control plane"));
         }
-        let cluster = Self::real(plane.as_ref().expect("it was started")).await;
+        let cluster = Self::real(plane.as_ref().expect("it was started"), Placing::StandIn).await;
         Arc::new(Self { _alone: Some(plane), ..cluster })
     }
 
-    async fn real(plane: &ControlPlane) -> Self {
+    async fn real(plane: &ControlPlane, placing: Placing) -> Self {
         let client = plane.client().expect("a client");
         let operator = operator_of(plane);
         let now: Now = Arc::new(k8s_openapi::jiff::Timestamp::now);
         define(&client).await;
         grant(&client).await;
         is_granted(&operator).await;
-        let (nodes, node_names) = nodes(&client, Placing::StandIn, now.clone()).await;
+        let (nodes, set) = nodes(&client, placing, (placing == Placing::Ours).then_some(1), now.clone()).await;
         Self {
             server: Server::Real,
             client,
@@ -147,9 +217,11 @@ impl Cluster {
             faults: Faults::none(),
             embedded: None,
             nodes,
-            node_names,
             now,
             shared: None,
+            scheduler: None,
+            kubeconfig: Some(plane.kubeconfig_path().to_owned()),
+            machines: Mutex::new(Machines { free: vec![set], made: 1 }),
             _alone: None,
         }
     }
@@ -261,18 +333,28 @@ fn is_conflict<T>(result: &kube::Result<T>) -> bool {
     matches!(result, Err(kube::Error::Api(status)) if status.code == 409)
 }
 
-/// Thirty nodes, 28 to a zone, 20 to a block, 7 to a rack. Pods on them are ready soon after they may start.
-async fn nodes(client: &Client, placing: Placing, now: Now) -> (Nodes, Vec<String>) {
-    let names: Vec<String> = (0..NODES).map(|n| format!("node-{n:02}")).collect();
-    let label =
-        |level: &str, n: usize, size: usize| (format!("kubernetes.io/{level}"), format!("{level}-{}", n / size));
-    let specs = names.iter().enumerate().map(|(n, name)| NodeSpec {
-        name: name.clone(),
-        labels: BTreeMap::from([label("zone", n, 28), label("block", n, 20), label("rack", n, 7)]),
-        // Scenarios share the nodes of a real server; how many pods of one go on a node is its stand-in's to decide.
-        allocatable: offers(placing),
-        ..NodeSpec::default()
-    });
+/// Thirty nodes, 28 to a zone, 20 to a block, 7 to a rack; the first fourteen have a block of one more kind, the rest of another. Numbered
+/// ones stand beside others, and are chosen by a label.
+fn machines(placing: Placing, number: Option<usize>) -> (Vec<NodeSpec>, Set) {
+    let prefix = number.map(|number| format!("set-{number}-")).unwrap_or_default();
+    let selected = number.map(|number| format!("set-{number}"));
+    let spec = |n: usize| {
+        let label =
+            |level: &str, size: usize| (format!("kubernetes.io/{level}"), format!("{prefix}{level}-{}", n / size));
+        let kind = if n < 14 { "h100" } else { "gb200" };
+        let kind = (format!("example.com/{kind}-block"), format!("{prefix}{kind}-{}", n / 7));
+        let mut labels = BTreeMap::from([label("zone", 28), label("block", 20), label("rack", 7), kind]);
+        labels.extend(selected.clone().map(|name| (OF.to_owned(), name)));
+        NodeSpec { name: format!("{prefix}node-{n:02}"), labels, allocatable: offers(placing), ..NodeSpec::default() }
+    };
+    let specs: Vec<NodeSpec> = (0..NODES).map(spec).collect();
+    let names = specs.iter().map(|spec| spec.name.clone()).collect();
+    (specs, Set { names, selected })
+}
+
+/// The first set of nodes. Pods on them are ready soon after they may start.
+async fn nodes(client: &Client, placing: Placing, number: Option<usize>, now: Now) -> (Nodes, Set) {
+    let (specs, set) = machines(placing, number);
     let options = Options {
         ready_after: Duration::from_millis(5),
         heartbeat: Duration::ZERO,
@@ -280,8 +362,11 @@ async fn nodes(client: &Client, placing: Placing, now: Now) -> (Nodes, Vec<Strin
         now,
         ..Options::default()
     };
-    let nodes = Nodes::start(client.clone(), specs.collect(), options, |_| ()).await.expect("nodes");
-    (nodes, names)
+    let nodes = Nodes::start(client.clone(), specs, options, |_| ()).await.expect("nodes");
+    if placing == Placing::Ours {
+        placer::cordon(client, &set.names, true).await;
+    }
+    (nodes, set)
 }
 
 /// Merges a change into JSON.

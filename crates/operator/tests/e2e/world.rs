@@ -13,7 +13,7 @@ use trellis_lifecycle::Kind;
 use crate::binder::Versions;
 use crate::placer::{self, Placer, Placing};
 use crate::running::{Mode, Running, configuration};
-use crate::server::{Cluster, Server, namespace};
+use crate::server::{self, Cluster, Server, namespace};
 use crate::view::{Observer, View, objects};
 use crate::workloads::Set;
 
@@ -78,16 +78,18 @@ pub struct World {
     pub observer: Observer,
     needs: Needs,
     operator: Mutex<Running>,
+    nodes: server::Set,
     open: Mutex<BTreeSet<String>>,
 }
 
 impl World {
     /// A world on this server.
     pub async fn on(server: Server, placing: Placing, needs: Needs) -> Self {
-        let cluster = match (server, &needs.alone) {
-            (Server::Embedded, _) => Cluster::embedded(placing).await,
-            (Server::Real, None) => Cluster::shared().await,
-            (Server::Real, Some(_)) => Cluster::alone().await,
+        let cluster = match (server, &needs.alone, placing) {
+            (Server::Embedded, ..) => Cluster::embedded(placing).await,
+            (Server::Real, None, Placing::StandIn) => Cluster::shared().await,
+            (Server::Real, None, Placing::Ours) => Cluster::scheduled().await,
+            (Server::Real, Some(_), _) => Cluster::alone().await,
         };
         let client = cluster.client.clone();
         let namespace = namespace(&client).await;
@@ -100,8 +102,11 @@ impl World {
         let placer = match placing {
             Placing::StandIn => Placer::stand_in(&client, &namespace, cluster.now.clone()),
             Placing::Ours => {
-                let scheduler = placer::Running::start(client.clone(), cluster.now.clone()).await;
-                Placer::ours(&client, Arc::new(scheduler), &cluster.node_names).await
+                let scheduler = match &cluster.scheduler {
+                    Some(shared) => Arc::clone(shared),
+                    None => Arc::new(placer::Running::start(client.clone(), cluster.now.clone()).await),
+                };
+                Placer::ours(&client, scheduler)
             }
         };
         let operator = match &cluster.shared {
@@ -112,7 +117,8 @@ impl World {
             }
         };
         let (operator, open) = (Mutex::new(operator), Mutex::default());
-        Self { cluster, client, namespace, placer, observer, needs, operator, open }
+        let nodes = cluster.take(placing).await;
+        Self { cluster, client, namespace, placer, observer, needs, operator, nodes, open }
     }
 
     pub fn is_real(&self) -> bool {
@@ -188,7 +194,12 @@ impl World {
         }
         let rest = async {
             let (mut before, mut same) = (self.versions().await, 0);
+            // The scheduler does not tell when it has seen everything, so it is given the time to.
+            let mut ticks = tokio::time::interval(Duration::from_millis(40));
             while same < WHILE {
+                if matches!(self.placer, Placer::Ours(_)) {
+                    ticks.tick().await;
+                }
                 let placed_on = self.placer.settled().await;
                 let after = self.versions().await;
                 let for_placer = after.iter().filter(|((kind, _), _)| Placer::KINDS.contains(kind));
@@ -226,7 +237,7 @@ impl World {
         self.rest().await;
         let more: Vec<String> = {
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-            let closed = self.cluster.node_names.iter().filter(|node| !open.contains(*node));
+            let closed = self.nodes.names.iter().filter(|node| !open.contains(*node));
             let more: Vec<String> = closed.take(count).cloned().collect();
             open.extend(more.clone());
             more
@@ -263,7 +274,28 @@ impl World {
 
     /// Creates a set, or says why not.
     pub async fn try_create(&self, set: &Set) -> kube::Result<Value> {
-        self.make(Kind::PodCliqueSet, set.value()).await
+        self.make(Kind::PodCliqueSet, &self.selected(set.value())).await
+    }
+
+    /// The set with pods that go to nodes of this world only.
+    fn selected(&self, set: &Value) -> Value {
+        let mut set = set.clone();
+        if let Some(selected) = &self.nodes.selected {
+            for clique in set["spec"]["template"]["cliques"].as_array_mut().into_iter().flatten() {
+                clique["spec"]["podSpec"]["nodeSelector"][server::OF] = json!(selected);
+            }
+        }
+        set
+    }
+
+    /// What pods select its nodes by, where there are others.
+    pub fn selects(&self) -> Option<&str> {
+        self.nodes.selected.as_deref()
+    }
+
+    /// The nodes of this world, in the order of their places: 28 to a zone, 20 to a block, 7 to a rack.
+    pub fn node_names(&self) -> &[String] {
+        &self.nodes.names
     }
 
     /// Creates an object of any kind, as strictly as the server can be.
@@ -337,6 +369,10 @@ impl World {
         if self.cluster.shared.is_none() {
             self.operator().stop().await;
             self.cluster.nodes.stop().await;
+        }
+        if self.nodes.selected.is_some() {
+            self.close_all().await;
+            self.cluster.give_back(self.nodes.clone()).await;
         }
         if self.is_real() {
             let namespaces: Api<k8s_openapi::api::core::v1::Namespace> = Api::all(self.client.clone());

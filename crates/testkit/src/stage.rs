@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 /// A stage that runs until it is dropped.
+#[derive(Debug)]
 pub struct Stage {
     client: Client,
     held: Arc<Mutex<BTreeSet<String>>>,
@@ -43,13 +44,14 @@ impl Stage {
     }
 
     /// No pod of this clique gets a node from now on.
-    #[allow(dead_code, reason = "not every test holds pods")]
     pub fn hold(&self, clique: &str) {
         self.held.lock().unwrap_or_else(PoisonError::into_inner).insert(clique.to_owned());
     }
 
     /// All pods get nodes again.
-    #[allow(dead_code, reason = "not every test holds pods")]
+    ///
+    /// # Panics
+    /// If the server does not answer.
     pub async fn release(&self) {
         self.held.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let pods: Api<Pod> = Api::all(self.client.clone());

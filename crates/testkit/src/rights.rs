@@ -3,15 +3,18 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::Value;
 
 /// A right: a verb on a resource, on these objects of it, or on all.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Right {
+    /// The API group.
     pub group: String,
     /// With its subresource, if it is about one.
     pub resource: String,
+    /// What may be done.
     pub verb: String,
     /// None for all.
     pub names: BTreeSet<String>,
@@ -52,7 +55,9 @@ pub fn given(objects: &[Value]) -> BTreeSet<Right> {
 /// What a user was seen to do, and what was refused.
 #[derive(Debug, Default)]
 pub struct Seen {
+    /// What was done.
     pub done: BTreeSet<Right>,
+    /// What was not allowed, in words.
     pub refused: BTreeSet<String>,
 }
 
@@ -99,4 +104,44 @@ impl Seen {
         };
         given.iter().filter(|right| !self.done.iter().any(|done| fits(right, done))).cloned().collect()
     }
+}
+
+/// Holds what a manifest gives against what the audit log shows: nothing was refused, and nothing is given that was not used. `besides` is
+/// what was used without being seen there.
+///
+/// # Panics
+/// If that is not so.
+pub async fn check(log: &Path, user: &str, given: &BTreeSet<Right>, besides: &BTreeSet<Right>) {
+    let look = || {
+        let mut seen = seen(log, user);
+        seen.done.extend(besides.clone());
+        seen
+    };
+    let mut ticks = tokio::time::interval(Duration::from_millis(200));
+    for _ in 0..25 {
+        // What was done last may still be on its way into the log.
+        ticks.tick().await;
+        if look().unused(given).is_empty() {
+            break;
+        }
+    }
+    let seen = look();
+    let lines = |rights: &mut dyn Iterator<Item = String>| {
+        rights.fold(String::new(), |told, right| told + "  " + &right + "\n")
+    };
+    let unnamed = |right: &Right| Right { names: BTreeSet::new(), ..right.clone() }.to_string();
+    let done: BTreeSet<String> = seen.done.iter().map(unnamed).collect();
+    println!("given:\n{}", lines(&mut given.iter().map(ToString::to_string)));
+    println!("used:\n{}", lines(&mut done.into_iter()));
+    let (refused, unused) = (seen.refused.iter().cloned().collect::<Vec<_>>(), seen.unused(given));
+    assert!(refused.is_empty(), "refused:\n{}", refused.join("\n"));
+    assert!(unused.is_empty(), "never used:\n{}", lines(&mut unused.iter().map(ToString::to_string)));
+}
+
+/// A policy of auditing: what one user does is written down, and only what it is about.
+pub fn policy(user: &str) -> String {
+    format!(
+        "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\n\
+         rules:\n- level: Metadata\n  users: ['{user}']\n- level: None\n"
+    )
 }
