@@ -132,8 +132,9 @@ impl Actor {
         }
         for delete in plan.deletes {
             let actor = Arc::clone(self);
-            let side = Side::Delete(pod(&delete.namespace, &delete.pod));
-            self.aside(side, async move { (delete.site, actor.delete(&delete).await) });
+            let target = pod(&delete.namespace, &delete.pod);
+            self.index.deletes(&target, true);
+            self.aside(Side::Delete(target), async move { (delete.site, actor.delete(&delete).await) });
         }
         for status in plan.statuses {
             let actor = Arc::clone(self);
@@ -194,6 +195,9 @@ impl Actor {
             let (Side::Delete(target) | Side::Status(target) | Side::Condition(target)) = &side;
             actor.rest(actor.pause(site, target, &outcome)).await;
             actor.beside.lock().unwrap_or_else(PoisonError::into_inner).remove(&side);
+            if let Side::Delete(target) = &side {
+                actor.index.deletes(target, false);
+            }
             // What was said is known by now; only what could not be has to be decided again. What waits until all is done is told too.
             actor.index.wake();
         });

@@ -278,6 +278,16 @@ impl Index {
         is_free
     }
 
+    /// A pod is being deleted by us; until it is said that it is not any more.
+    pub fn deletes(&self, pod: &Target, is_under_way: bool) {
+        let key = Key::new(&pod.namespace, &pod.name);
+        let deleting = &mut self.state().seen.deleting;
+        match is_under_way {
+            true => drop(deleting.insert(key)),
+            false => drop(deleting.remove(&key)),
+        }
+    }
+
     /// Whether plans are being carried out.
     pub fn is_busy(&self) -> bool {
         !self.state().seen.under_way.is_empty()

@@ -162,7 +162,7 @@ impl<'a> Picture<'a> {
         for (gang, origin) in gangs.into_iter().zip(&origins) {
             let tied = tied.next().unwrap_or_default();
             let Some(object) = object(origin) else { continue };
-            whos.push(books.who(object, &victims));
+            whos.push(books.who(seen, object, &victims));
             kept.push(gang);
             ties.of_gang.push(tied);
         }

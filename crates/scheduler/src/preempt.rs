@@ -3,7 +3,8 @@
 //! Four steps, each seen before the next: the preemptor's ledger names places and victims; each victim is marked, in its ledger and by
 //! its condition; its pods are deleted; the preemptor finds the room. From the first step on the places are held for it, so that neither
 //! a victim that is made anew at once nor anybody else of its own or a lower priority gets them. A victim stays marked as long as the
-//! nomination that names it stands; a preemptor that is gone spares what is left.
+//! nomination that names it stands, and once its first pod goes until its last is gone: a preemptor that is gone spares those that are
+//! whole.
 
 mod budgets;
 mod search;

@@ -65,7 +65,7 @@ pub struct Proxy {
     pub address: SocketAddr,
     state: Arc<Mutex<State>>,
     gate: watch::Sender<Gate>,
-    under_way: watch::Sender<usize>,
+    count: watch::Sender<usize>,
     task: JoinHandle<()>,
 }
 
@@ -85,14 +85,14 @@ impl Proxy {
         let address = listener.local_addr().expect("an address");
         let state: Arc<Mutex<State>> = Arc::default();
         let (gate, _) = watch::channel(Gate::Open);
-        let (under_way, _) = watch::channel(0);
-        let way = Way { client, state: Arc::clone(&state), gate: gate.clone(), under_way: under_way.clone() };
+        let (count, _) = watch::channel(0);
+        let way = Way { client, state: Arc::clone(&state), gate: gate.clone(), count: count.clone() };
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 tokio::spawn(serve(stream, way.clone()));
             }
         });
-        Self { address, state, gate, under_way, task }
+        Self { address, state, gate, count, task }
     }
 
     /// Where it listens, as a URL.
@@ -131,8 +131,8 @@ impl Proxy {
     /// # Panics
     /// Never: as long as there is a proxy, there is somebody to say so.
     pub async fn drained(&self) {
-        let mut under_way = self.under_way.subscribe();
-        under_way.wait_for(|count| *count == 0).await.expect("it is here");
+        let mut count = self.count.subscribe();
+        count.wait_for(|count| *count == 0).await.expect("it is here");
     }
 
     /// The writes that were let through since.
@@ -154,7 +154,7 @@ struct Way {
     client: Client,
     state: Arc<Mutex<State>>,
     gate: watch::Sender<Gate>,
-    under_way: watch::Sender<usize>,
+    count: watch::Sender<usize>,
 }
 
 async fn serve(stream: TcpStream, way: Way) {
@@ -185,7 +185,7 @@ impl Way {
             body: serde_json::from_slice(&body).unwrap_or_default(),
         });
         let Some(write) = write else { return self.send(head, body).await };
-        self.under_way.send_modify(|count| *count += 1);
+        self.count.send_modify(|count| *count += 1);
         self.consider(&write);
         let mut gate = self.gate.subscribe();
         let open = gate.wait_for(|gate| *gate != Gate::Closed).await.map_or(Gate::Gone, |gate| *gate);
@@ -197,7 +197,7 @@ impl Way {
                 answer
             }
         };
-        self.under_way.send_modify(|count| *count -= 1);
+        self.count.send_modify(|count| *count -= 1);
         answer
     }
 

@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 /// A stage that runs until it is dropped.
-#[derive(Debug)]
 pub struct Stage {
     client: Client,
     held: Arc<Mutex<BTreeSet<String>>>,

@@ -165,7 +165,7 @@ mod tests {
     use serde_json::json;
 
     /// The levels of a gang whose groups have a pod on each of these nodes.
-    fn check(kind: &'static str, spec: Value, groups: &[(&str, &[&str])], expected: &[&str]) {
+    fn check(kind: &'static str, spec: &Value, groups: &[(&str, &[&str])], expected: &[&str]) {
         let pod = |node: &&str| serde_json::from_value(json!({ "spec": { "nodeName": node, "containers": [] } }));
         let pods = |nodes: &[&str]| nodes.iter().map(|node| pod(node).expect("a pod")).collect();
         let gang = Gang {
@@ -192,7 +192,7 @@ mod tests {
             "podgroups": [{ "name": "w", "topologyConstraint": constraint("rack") }, { "name": "r" }],
         });
         let expected = ["gang: required zone: z", "w: required rack: a"];
-        check("PodGang", spec, &[("w", &["a1", "a2"]), ("r", &["b1"])], &expected);
+        check("PodGang", &spec, &[("w", &["a1", "a2"]), ("r", &["b1"])], &expected);
 
         let level = |word: &str, key: &str| json!({ format!("{word}TopologyLevel"): key });
         let spec = json!({
@@ -204,6 +204,6 @@ mod tests {
             ],
         });
         let expected = ["gang: required zone: z", "model: preferred rack: a, b", "tail: required rack: b"];
-        check("PodGroup", spec, &[("head", &["a1"]), ("tail", &["b1"])], &expected);
+        check("PodGroup", &spec, &[("head", &["a1"]), ("tail", &["b1"])], &expected);
     }
 }

@@ -21,14 +21,23 @@ pub(super) fn is_served(pod: &Pod, served: &BTreeSet<String>) -> bool {
     served.contains(name.unwrap_or(profile::DEFAULT_SCHEDULER))
 }
 
+fn has_ledger(group: &KaiPodGroup) -> bool {
+    group.metadata.annotations.as_ref().is_some_and(|map| map.contains_key(annotation::PLACEMENT))
+}
+
 impl<'a> Served<'a> {
     pub fn of(seen: &'a Seen, served: &BTreeSet<String>) -> Self {
-        let mut named: BTreeSet<Key> = BTreeSet::new();
+        let (mut named, mut of_others) = (BTreeSet::new(), BTreeSet::new());
         if !seen.pod_groups.is_empty() {
             for (key, pod) in &seen.pods {
                 let group = pod.metadata.annotations.as_ref().and_then(|map| map.get(annotation::KAI_POD_GROUP));
-                if let Some(group) = group.filter(|_| is_served(pod, served)) {
-                    named.insert(Key { namespace: key.namespace.clone(), name: group.as_str().into() });
+                if let Some(group) = group {
+                    let key = Key { namespace: key.namespace.clone(), name: group.as_str().into() };
+                    if is_served(pod, served) {
+                        named.insert(key)
+                    } else {
+                        of_others.insert(key)
+                    };
                 }
             }
         }
@@ -50,7 +59,11 @@ impl<'a> Served<'a> {
                 .pod_groups
                 .values()
                 .map(|group| &**group)
-                .filter(|group| named.contains(&key_of(&group.metadata)))
+                .filter(|group| {
+                    let key = key_of(&group.metadata);
+                    // One that has lost all its pods is known by what is held for them.
+                    named.contains(&key) || !of_others.contains(&key) && has_ledger(group)
+                })
                 .collect(),
         }
     }

@@ -1,8 +1,5 @@
 //! `trellis explain` and `trellis plan --live`: the binary on a real API where our scheduler runs.
 
-#[path = "scheduler_kill/cluster.rs"]
-mod cluster;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -14,7 +11,7 @@ use tempfile::TempDir;
 use trellis_testkit::process::{Process, Program, configuration};
 use trellis_testkit::{ControlPlane, objects};
 
-use cluster::{Cluster, Gang, Kind, PATIENCE, is_waiting};
+use crate::cluster::{Cluster, Gang, Kind, PATIENCE, is_waiting};
 
 /// What a command said, and how it ended.
 #[derive(Debug)]

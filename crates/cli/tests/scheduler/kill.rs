@@ -2,9 +2,6 @@
 //!
 //! `TRELLIS_LONG=1` kills it fifty times instead of five.
 
-#[path = "scheduler_kill/cluster.rs"]
-mod cluster;
-
 use http::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -12,7 +9,7 @@ use trellis_testkit::ControlPlane;
 use trellis_testkit::process::{Process, Program, configuration, kubeconfig, leader};
 use trellis_testkit::proxy::{Passed, Proxy, Write};
 
-use cluster::{Cluster, Gang, Kind, PATIENCE, Pods, is_placed, is_waiting, node_of};
+use crate::cluster::{Cluster, Gang, Kind, PATIENCE, Pods, is_placed, is_waiting, node_of};
 
 /// The lease that schedulers lead by, in the namespace that they are told.
 const LEASE: &str = "trellis-scheduler";
@@ -180,7 +177,7 @@ fn is_harmful(passed: &Passed) -> bool {
 fn is_settled(pods: &Pods, gangs: &[Gang]) -> bool {
     let is_whole = |gang: &Gang| is_placed(pods, gang) || !gang.is_urgent && is_waiting(pods, gang);
     let given: usize = gangs.iter().filter(|gang| is_placed(pods, gang)).map(|gang| gang.pods * gang.gpus).sum();
-    gangs.iter().all(is_whole) && given == 3 * cluster::NODES * cluster::GPUS
+    gangs.iter().all(is_whole) && given == 3 * crate::cluster::NODES * crate::cluster::GPUS
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

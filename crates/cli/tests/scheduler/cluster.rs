@@ -251,10 +251,9 @@ impl Cluster {
     pub async fn until(&self, what: &str, said: impl Fn() -> String, is_so: impl Fn(&Pods) -> bool) -> Pods {
         let mut pods = self.pods.clone();
         let found = tokio::time::timeout(PATIENCE, pods.wait_for(|pods| is_so(pods))).await;
-        match found {
-            Ok(found) => found.expect("the owner runs").clone(),
-            Err(_) => panic!("{}: waited in vain for: {what}\n{}\n{}", self.name, self.shown(), said()),
-        }
+        let found =
+            found.unwrap_or_else(|_| panic!("{}: waited in vain for: {what}\n{}\n{}", self.name, self.shown(), said()));
+        found.expect("the owner runs").clone()
     }
 
     /// Waits until all these gangs are placed, and run.

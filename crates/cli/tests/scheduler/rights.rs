@@ -1,9 +1,6 @@
 //! The scheduler needs what its manifest gives it, and nothing else: it runs as its service account on a real API server through everything
 //! that it can do, and the server's audit log is held against the roles of `deploy/`.
 
-#[path = "scheduler_kill/cluster.rs"]
-mod cluster;
-
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
@@ -21,7 +18,7 @@ use trellis_testkit::process::{Process, Program, configuration, kubeconfig};
 use trellis_testkit::proxy::{Proxy, Write};
 use trellis_testkit::{ControlPlane, Options, objects, rights};
 
-use cluster::{Cluster, Gang, Kind, PATIENCE, is_waiting};
+use crate::cluster::{Cluster, Gang, Kind, PATIENCE, is_waiting};
 
 const USER: &str = "system:serviceaccount:trellis-system:trellis-scheduler";
 const TOKEN: &str = "scheduler";
