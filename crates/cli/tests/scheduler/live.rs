@@ -116,7 +116,7 @@ async fn what_waits_and_what_is_placed_is_told_and_nothing_is_written() {
     assert!(placed.out.contains("PodGroup live/half: placed"), "{placed:#?}");
 
     // Why one waits, and what would help.
-    let words = ["PodGang live/waiting: waits (Unschedulable)", "must share one rack"];
+    let words = ["PodGang live/waiting: waits (Unschedulable)", "4 pods must start together"];
     let waits = until(kubeconfig, &[&explain[..], &["podgang/waiting"]].concat(), 3, &words).await;
     println!("{}", waits.out);
     let of_pod = trellis(kubeconfig, &[&explain[..], &["pod/waiting-0"]].concat());

@@ -63,12 +63,13 @@ async fn the_manifest_gives_what_is_needed_and_nothing_else() {
 /// Everything that a scheduler does.
 async fn script(cluster: &Cluster, proxy: &Proxy, scheduler: &Process) {
     let said = || scheduler.said();
-    // Somebody else is faster with every kind of object that ledgers stand on, so each is read again.
+    // Somebody else is faster with every kind of object that a gang may be, so each is read again.
     let (gang, group) = (Gang::new("a", Kind::PodGang, 4, 1), Gang::new("b", Kind::PodGroup, 4, 1));
     let alone = Gang::new("c", Kind::Alone, 1, 0);
-    overtaken::<PodGang>(cluster, proxy, &gang, "a", scheduler).await;
-    overtaken::<KaiPodGroup>(cluster, proxy, &group, "b", scheduler).await;
-    overtaken::<Pod>(cluster, proxy, &alone, "c-0", scheduler).await;
+    overtaken::<PodGang>(cluster, proxy, &gang, "a", is_ledger, scheduler).await;
+    overtaken::<KaiPodGroup>(cluster, proxy, &group, "b", is_ledger, scheduler).await;
+    // A pod alone needs no ledger: the bind is good for one version only.
+    overtaken::<Pod>(cluster, proxy, &alone, "c-0", is_bind, scheduler).await;
 
     // A gang waits, is placed and loses everything, again and again: the same is told more than once.
     let unlucky = Gang::new("w", Kind::PodGang, 4, 1);
@@ -90,21 +91,32 @@ async fn script(cluster: &Cluster, proxy: &Proxy, scheduler: &Process) {
     cluster.placed(&[urgent], said).await;
 }
 
-/// A gang is created, and somebody writes to its object while its ledger is on its way there.
-async fn overtaken<K>(cluster: &Cluster, proxy: &Proxy, gang: &Gang, object: &str, scheduler: &Process)
-where
+fn is_ledger(write: &Write) -> bool {
+    write.method == Method::PATCH && write.body["metadata"]["annotations"]["trellis.dev/placement"].is_string()
+}
+
+fn is_bind(write: &Write) -> bool {
+    write.method == Method::POST && write.path.ends_with("/binding")
+}
+
+/// A gang is created, and somebody writes to its object while such a write is on its way there.
+async fn overtaken<K>(
+    cluster: &Cluster,
+    proxy: &Proxy,
+    gang: &Gang,
+    object: &str,
+    is_it: fn(&Write) -> bool,
+    scheduler: &Process,
+) where
     K: Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>
         + Clone
         + DeserializeOwned
         + std::fmt::Debug,
 {
-    let is_ledger: fn(&Write) -> bool = |write| {
-        write.method == Method::PATCH && write.body["metadata"]["annotations"]["trellis.dev/placement"].is_string()
-    };
-    proxy.block(is_ledger, 0);
+    proxy.block(is_it, 0);
     cluster.create(gang).await;
     let blocked = tokio::time::timeout(PATIENCE, proxy.blocked()).await;
-    blocked.unwrap_or_else(|_| panic!("{object}: no ledger is written\n{}", scheduler.said()));
+    blocked.unwrap_or_else(|_| panic!("{object}: nothing is written\n{}", scheduler.said()));
     let objects: Api<K> = Api::namespaced(cluster.client.clone(), &cluster.name);
     let patch = Patch::Merge(json!({ "metadata": { "labels": { "test/touched": "true" } } }));
     objects.patch(object, &PatchParams::default(), &patch).await.expect("touched");
