@@ -293,10 +293,21 @@ macro_rules! judged_by_place {
 placed!(embedded embedded StandIn);
 placed!(embedded embedded_scheduler Ours);
 placed!(real real StandIn);
-placed!(real real_scheduler Ours);
 contested!(embedded embedded_contested StandIn);
 contested!(embedded embedded_scheduler_contested Ours);
 contested!(real real_contested StandIn);
+real! {
+    real_scheduler, Ours:
+    scheduling, nothing => {
+        gs1_full_replicas,
+        gs2_scaling_full_replicas,
+        gs3_set_scaling_full_replicas,
+        gs4_set_and_group_scaling_full_replicas,
+        gs5_min_replicas,
+        gs6_group_scaling_min_replicas,
+        gs9_set_scaling_min_replicas,
+    }
+}
 judged_by_place!(embedded embedded_scheduler_places);
 judged_by_place!(real real_scheduler_places);
 embedded! {

@@ -31,10 +31,8 @@ pub async fn find(client: &Client, namespace: &str, what: &str) -> Result<Vec<Fo
             .map(|object| vec![pod_group(object)]),
         "podcliqueset" | "podcliquesets" | "pcs" => {
             let path = format!("{GANGS}/namespaces/{namespace}/podgangs?labelSelector={}%3D{name}", label::PART_OF);
-            let listed = get(path).await?;
-            let items =
-                listed.and_then(|mut list| list["items"].as_array_mut().map(std::mem::take)).unwrap_or_default();
-            Some(items.into_iter().map(pod_gang).collect::<Vec<_>>()).filter(|gangs| !gangs.is_empty())
+            let gangs = items(get(path).await?).into_iter().map(pod_gang).collect::<Vec<_>>();
+            Some(gangs).filter(|gangs| !gangs.is_empty())
         }
         "pod" | "pods" | "po" => match get(format!("api/v1/namespaces/{namespace}/pods/{name}")).await? {
             Some(pod) => Some(vec![of_pod(client, namespace, pod).await?]),
@@ -53,12 +51,22 @@ fn pod_group(object: Value) -> Found {
     Found { object, kind: "PodGroup" }
 }
 
-/// The gang of a pod; a PodGang goes before a PodGroup, and a pod of neither is one itself.
+/// The objects of a list.
+fn items(list: Option<Value>) -> Vec<Value> {
+    list.and_then(|mut list| list["items"].as_array_mut().map(std::mem::take)).unwrap_or_default()
+}
+
+/// The gang of a pod: the PodGang that names it, whatever its labels say, before a PodGroup; a pod of neither is one itself.
 async fn of_pod(client: &Client, namespace: &str, pod: Value) -> Result<Found> {
-    if let Some(gang) = pod["metadata"]["labels"][label::POD_GANG].as_str()
-        && let Some(object) = get(client, &format!("{GANGS}/namespaces/{namespace}/podgangs/{gang}")).await?
-    {
-        return Ok(pod_gang(object));
+    let name = &pod["metadata"]["name"];
+    let names_it = |gang: &Value| {
+        let groups = gang["spec"]["podgroups"].as_array().into_iter().flatten();
+        let mut references = groups.flat_map(|group| group["podReferences"].as_array().into_iter().flatten());
+        references.any(|reference| reference["name"] == *name)
+    };
+    let gangs = items(get(client, &format!("{GANGS}/namespaces/{namespace}/podgangs")).await?);
+    if let Some(gang) = gangs.into_iter().find(names_it) {
+        return Ok(pod_gang(gang));
     }
     if let Some(group) = pod["metadata"]["annotations"][annotation::KAI_POD_GROUP].as_str()
         && let Some(object) = get(client, &format!("{GROUPS}/namespaces/{namespace}/podgroups/{group}")).await?

@@ -21,7 +21,6 @@ const MEDIUM_REGRESSIONS: &[u64] = &[160, 312];
 const SEVERAL_REGRESSIONS: &[u64] = &[0, 12, 556, 597, 835, 855, 1028, 7678, 10_098];
 const PROOF_REGRESSIONS: &[u64] = &[5029];
 const HELD_REGRESSIONS: &[u64] = &[];
-const MEDIUM_HELD_REGRESSIONS: &[u64] = &[86];
 const SEVERAL_HELD_REGRESSIONS: &[u64] = &[103, 855];
 
 #[test]
@@ -42,12 +41,6 @@ fn several_gangs_are_taken_in_order_and_none_waits_that_fits() {
 #[test]
 fn members_that_come_back_are_decided_as_by_exhaustive_search() {
     harness::check(generate::held, 20_000, HELD_REGRESSIONS, |problem, _| single::judge_by_exhaustion(problem));
-}
-
-#[test]
-fn members_that_come_back_are_decided_as_by_an_integer_program() {
-    let regressions = MEDIUM_HELD_REGRESSIONS;
-    harness::check(generate::medium_held, 150, regressions, |problem, _| single::judge_by_program(problem));
 }
 
 #[test]
