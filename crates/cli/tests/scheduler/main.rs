@@ -2,5 +2,3 @@
 
 mod cluster;
 mod kill;
-mod live;
-mod rights;
