@@ -1,4 +1,0 @@
-//! The scheduler as a process, on a real Kubernetes API.
-
-mod cluster;
-mod kill;
