@@ -130,11 +130,14 @@ fn a_victim_that_hangs_is_waited_for_and_then_passed_over() {
 }
 
 #[test]
-fn the_preemptor_is_gone_meanwhile_and_what_is_left_is_spared() {
+fn the_preemptor_is_gone_meanwhile_and_who_is_whole_is_spared() {
+    let mut spared = Vec::new();
     for writes in 1..12 {
         let mut world = World::new(1, 2);
         world.gang("a", "w*2/2@8", None, class("low"));
         world.settle();
+        let uids = |world: &World| world.pods_of("a").into_iter().map(|(_, pod)| pod.metadata.uid.clone());
+        let before: Vec<Option<String>> = uids(&world).collect();
         world.gang("hi", "w*2/2@8", None, class("high"));
         world.dies_at = Some(world.writes + writes);
         while world.apply(&world.decide().clone()) {
@@ -147,7 +150,11 @@ fn the_preemptor_is_gone_meanwhile_and_what_is_left_is_spared() {
         world.delete_gang("hi");
         world.new_leader();
         check(&mut world, "a: r0n0 r0n1");
+        spared.push(uids(&world).filter(|uid| before.contains(uid)).count());
     }
+    // Once its first pod went all of it goes, and is made anew.
+    assert!(spared.contains(&0) && spared.contains(&2), "{spared:?}");
+    assert!(!spared.contains(&1), "{spared:?}");
 }
 
 #[test]
