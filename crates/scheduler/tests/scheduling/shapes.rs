@@ -101,9 +101,9 @@ fn a_gang_is_planned_once_it_is_initialized_and_no_gate_is_left() {
     assert_eq!(world.show(), "a: r0n0 r0n1");
 }
 
-#[test]
-fn pod_groups_and_lone_pods_are_gangs_too() {
-    let mut world = World::new(1, 3);
+/// A PodGroup of two pods, placed.
+fn pod_group(nodes: usize) -> World {
+    let mut world = World::new(1, nodes);
     let metadata = world.meta("k");
     let spec = serde_json::from_value(serde_json::json!({ "minMember": 2 })).expect("a spec");
     world.seen.pod_groups.insert(Key::new(NAMESPACE, "k"), Arc::new(KaiPodGroup { metadata, spec, status: None }));
@@ -114,6 +114,28 @@ fn pod_groups_and_lone_pods_are_gangs_too() {
         world.settle();
     }
     assert_eq!(world.show(), "k: r0n0 r0n1");
+    world
+}
+
+#[test]
+fn what_is_held_for_a_pod_group_is_held_when_all_its_pods_are_gone() {
+    let mut world = pod_group(2);
+    ["k-a", "k-b"].iter().for_each(|pod| world.delete_pod(pod));
+    world.kubelets();
+    world.settle();
+    let lone = world.pod_object("lone", 8, None);
+    world.put_pod(lone);
+    world.settle();
+    let node = |world: &World| crate::world::node_of(&world.seen.pods[&Key::new(NAMESPACE, "lone")]).map(str::to_owned);
+    assert_eq!(node(&world), None);
+    world.pass(301);
+    world.settle();
+    assert_eq!(node(&world).as_deref(), Some("r0n0"));
+}
+
+#[test]
+fn pod_groups_and_lone_pods_are_gangs_too() {
+    let mut world = pod_group(3);
     for name in ["lone", "late"] {
         let pod = world.pod_object(name, 8, None);
         world.put_pod(pod);
