@@ -4,7 +4,7 @@
 //! and what we saw go does not come back because an older event is late. So a decision after a write sees that write. That is a courtesy,
 //! not a promise: every write has to be safe on any view.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -20,7 +20,7 @@ pub fn name_of(metadata: &ObjectMeta) -> Name {
 /// Objects of one kind.
 #[derive(Debug)]
 pub struct Table<T> {
-    objects: HashMap<Name, Entry<T>>,
+    objects: BTreeMap<Name, Entry<T>>,
     /// Uids that we saw go, until the watch says so too.
     gone: HashSet<String>,
     /// While a list comes in: what it has named, and what we wrote meanwhile.
@@ -37,7 +37,7 @@ struct Entry<T> {
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Self { objects: HashMap::new(), gone: HashSet::new(), listing: None, listed: false }
+        Self { objects: BTreeMap::new(), gone: HashSet::new(), listing: None, listed: false }
     }
 }
 
@@ -106,7 +106,7 @@ impl<T> Table<T> {
         self.objects.get(name).map(|entry| &entry.object)
     }
 
-    /// All objects, in no order.
+    /// All objects, by name.
     pub fn all(&self) -> impl Iterator<Item = (&Name, &Arc<T>)> {
         self.objects.iter().map(|(name, entry)| (name, &entry.object))
     }
@@ -126,7 +126,7 @@ impl<T> Table<T> {
         self.listed = true;
         self.gone.clear();
         let Some(named) = self.listing.take() else { return Vec::new() };
-        self.objects.extract_if(|name, _| !named.contains(name)).map(|(_, entry)| entry.object).collect()
+        self.objects.extract_if(.., |name, _| !named.contains(name)).map(|(_, entry)| entry.object).collect()
     }
 }
 

@@ -133,7 +133,7 @@ impl Actor {
         for delete in plan.deletes {
             let actor = Arc::clone(self);
             let target = pod(&delete.namespace, &delete.pod);
-            self.index.deletes(&target, true);
+            self.index.deletes(&delete.uid);
             self.aside(Side::Delete(target), async move { (delete.site, actor.delete(&delete).await) });
         }
         for status in plan.statuses {
@@ -195,9 +195,6 @@ impl Actor {
             let (Side::Delete(target) | Side::Status(target) | Side::Condition(target)) = &side;
             actor.rest(actor.pause(site, target, &outcome)).await;
             actor.beside.lock().unwrap_or_else(PoisonError::into_inner).remove(&side);
-            if let Side::Delete(target) = &side {
-                actor.index.deletes(target, false);
-            }
             // What was said is known by now; only what could not be has to be decided again. What waits until all is done is told too.
             actor.index.wake();
         });

@@ -26,12 +26,10 @@ impl Picture<'_> {
             let who = &self.whos[gang];
             let gives_up = who.gives_up || who.ledger.is_undone;
             let moving = if gives_up { self.all_begun(gang) } else { self.misplaced(gang, &crowded) };
-            let unsettled: Vec<Key> = moving
-                .iter()
-                .filter(|pod| !self.is_settled(gang, pod))
-                .map(|pod| Key::new(&self.gangs[gang].id.namespace, pod))
-                .collect();
+            let key = |pod: &String| Key::new(&self.gangs[gang].id.namespace, pod);
+            let unsettled: Vec<Key> = moving.iter().filter(|pod| !self.is_settled(gang, pod)).map(key).collect();
             if !unsettled.is_empty() {
+                self.withheld.extend(moving.iter().map(key));
                 self.touches.extend(unsettled);
                 self.whos[gang].bar.get_or_insert(Bar::Untouched);
                 continue;
@@ -100,7 +98,7 @@ impl Picture<'_> {
         let is_stopped = who.gives_up || matches!(who.bar, Some(Bar::UnderWay | Bar::Undone));
         let begun = who.ledger.members.iter().zip(&who.fates).filter(|(_, fate)| **fate == Fate::Begun && !is_stopped);
         let namespace = &self.gangs[gang].id.namespace;
-        let stays = |pod: &str| !who.moving.contains(pod) && !self.touches.contains(&Key::new(namespace, pod));
+        let stays = |pod: &str| !who.moving.contains(pod) && !self.withheld.contains(&Key::new(namespace, pod));
         let begun = begun.filter(|(entry, _)| stays(&entry.pod));
         let bind = |(entry, _): (&crate::ledger::Entry, _)| {
             let pod = self.pod(gang, &entry.pod)?;

@@ -10,7 +10,7 @@ use crate::seen::Seen;
 use crate::settings::Around;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use trellis_api::names::annotation;
-use trellis_engine::{Decision, Gang, GangName, Options, Outcome, Place, Snapshot, order, plan_on};
+use trellis_engine::{Decision, Gang, GangName, NodeId, Options, Outcome, Place, Snapshot, order, plan_on};
 use trellis_lower::problem::passed_over;
 
 /// What is to be done now. Pure, and level-driven: nothing is remembered from call to call but what stands in the objects.
@@ -73,7 +73,8 @@ impl Round {
         for (gang, decision) in relevant.into_iter().zip(planned.decisions) {
             decisions[gang] = decision;
         }
-        let late = picture.ties.late(&order(&picture.gangs), |gang| !decisions[gang].placed.is_empty());
+        let mut late = picture.ties.late(&order(&picture.gangs), |gang| !decisions[gang].placed.is_empty());
+        late.extend(too_early(&picture.gangs, &decisions));
         let is_unfenced = |who: &crate::picture::Who<'_>| who.bar == Some(Bar::Unfenced);
         Self {
             snapshot,
@@ -213,6 +214,30 @@ fn relevant(gangs: &[Gang]) -> Vec<usize> {
         }
     }
     (0..gangs.len()).filter(|at| is_relevant[*at]).collect()
+}
+
+/// Gangs that are given room which is still held for another, because that one finds its place elsewhere in the same plan: until this is
+/// written, the room is held.
+fn too_early(gangs: &[Gang], decisions: &[Decision]) -> Vec<usize> {
+    let mut given_back: BTreeMap<NodeId, Vec<usize>> = BTreeMap::new();
+    for (gang, (it, decision)) in gangs.iter().zip(decisions).enumerate() {
+        if decision.placed.is_empty() {
+            continue;
+        }
+        let mut taken: Vec<(usize, Place, &[i64])> =
+            decision.placed.iter().map(|(pod, place)| (it.pods[*pod].group, *place, &*it.pods[*pod].request)).collect();
+        for hold in &it.holds {
+            match taken.iter().position(|taken| *taken == (hold.group, hold.place, &*hold.request)) {
+                Some(at) => drop(taken.swap_remove(at)),
+                None => given_back.entry(hold.place.node).or_default().push(gang),
+            }
+        }
+    }
+    let is_early = |gang: usize| {
+        let holders = decisions[gang].placed.iter().filter_map(|(_, place)| given_back.get(&place.node)).flatten();
+        holders.into_iter().any(|holder| *holder != gang && gangs[*holder].priority >= gangs[gang].priority)
+    };
+    if given_back.is_empty() { Vec::new() } else { (0..gangs.len()).filter(|gang| is_early(*gang)).collect() }
 }
 
 fn fence(picture: &Picture<'_>) -> BTreeMap<&'static str, Option<String>> {

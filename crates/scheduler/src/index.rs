@@ -200,7 +200,7 @@ impl Index {
         let State { seen, tables } = &mut *state;
         let Some(taken) = take(T::table(tables), name) else { return };
         T::show(seen, name, None);
-        drop_refusals(seen, &*taken);
+        drop_notes(seen, &*taken);
         drop(state);
         self.wake();
     }
@@ -217,7 +217,7 @@ impl Index {
         let missing = T::table(tables).end_list();
         for object in &missing {
             T::show(seen, &name_of(object.metadata()), None);
-            drop_refusals(seen, &**object);
+            drop_notes(seen, &**object);
         }
         drop(state);
         self.wake_if(!missing.is_empty());
@@ -278,14 +278,9 @@ impl Index {
         is_free
     }
 
-    /// A pod is being deleted by us; until it is said that it is not any more.
-    pub fn deletes(&self, pod: &Target, is_under_way: bool) {
-        let key = Key::new(&pod.namespace, &pod.name);
-        let deleting = &mut self.state().seen.deleting;
-        match is_under_way {
-            true => drop(deleting.insert(key)),
-            false => drop(deleting.remove(&key)),
-        }
+    /// The deletion of the pod with this uid is asked for. Whatever is answered, or nothing, it may come true until the pod is gone.
+    pub fn deletes(&self, uid: &str) {
+        self.state().seen.deleting.insert(uid.into());
     }
 
     /// Whether plans are being carried out.
@@ -326,10 +321,11 @@ fn same<T: Kept>(former: &T, object: &mut T) -> bool {
     same
 }
 
-/// What a pod was refused is of no interest once the pod is gone.
-fn drop_refusals<T: Kept>(seen: &mut Seen, gone: &T) {
+/// What a pod was refused, and that its deletion was asked for, is of no interest once the pod is gone.
+fn drop_notes<T: Kept>(seen: &mut Seen, gone: &T) {
+    let uid = gone.metadata().uid.as_deref().unwrap_or_default();
+    seen.deleting.remove(uid);
     if !seen.refused.is_empty() {
-        let uid = gone.metadata().uid.as_deref().unwrap_or_default();
         seen.refused.retain(|(pod, _)| **pod != *uid);
     }
 }

@@ -45,6 +45,8 @@ pub(crate) struct Picture<'a> {
     pub faults: Vec<Fault>,
     /// Pods that have to be written to before they may be given another place.
     pub touches: BTreeSet<Key>,
+    /// Members that were begun, must not be bound where they were meant to be, and may not be moved yet.
+    pub withheld: BTreeSet<Key>,
     nodes: HashMap<String, NodeId>,
 }
 
@@ -162,7 +164,7 @@ impl<'a> Picture<'a> {
         for (gang, origin) in gangs.into_iter().zip(&origins) {
             let tied = tied.next().unwrap_or_default();
             let Some(object) = object(origin) else { continue };
-            whos.push(books.who(seen, object, &victims));
+            whos.push(books.who((seen, around.identity), object, &victims));
             kept.push(gang);
             ties.of_gang.push(tied);
         }
@@ -178,6 +180,7 @@ impl<'a> Picture<'a> {
             leaving,
             faults,
             touches: BTreeSet::new(),
+            withheld: BTreeSet::new(),
             nodes,
         };
         picture.bar_all();

@@ -108,8 +108,8 @@ pub struct Seen {
     /// They are charged by it and otherwise left alone. A gang leaves when all its requests were answered, or when those that were not
     /// can no longer take effect (the pod was written to since).
     pub under_way: BTreeMap<Target, Arc<str>>,
-    /// Pods whose deletion we have asked for and not been answered about.
-    pub deleting: BTreeSet<Key>,
+    /// Uids of pods whose deletion we have asked for.
+    pub deleting: BTreeSet<Arc<str>>,
     /// Binds that were refused for good: the uid of the pod, and the node. The pod is not sent there again.
     pub refused: BTreeSet<(Arc<str>, Arc<str>)>,
 }

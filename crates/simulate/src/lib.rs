@@ -2,7 +2,7 @@
 //! and go, nodes fail and return, requests get lost and processes die. A [checker](check) that shares no code with them looks at every
 //! revision of the store.
 //!
-//! One seed decides what happens and what goes wrong, and the events of a run can be played again.
+//! One seed decides all of it: [`run`] with the same seed gives the same revisions, byte for byte, so whatever is found can be played again.
 
 pub mod check;
 mod dice;

@@ -98,20 +98,30 @@ impl<'a> Books<'a> {
     }
 
     /// Who a gang is.
-    pub fn who(&mut self, seen: &Seen, object: Object<'a>, victims: &BTreeMap<(Target, String), String>) -> Who<'a> {
+    pub fn who(
+        &mut self,
+        (seen, identity): (&Seen, &str),
+        object: Object<'a>,
+        victims: &BTreeMap<(Target, String), String>,
+    ) -> Who<'a> {
         let target = Target::of(object.kind(), object.meta());
         let book = self.0.remove(&target);
         let named = victims.get(&(target.clone(), short_uid(object.meta()).to_owned())).cloned();
         let (ledger, fates, is_scribble) =
             book.map(|book| (book.ledger, book.fates, book.is_scribble)).unwrap_or_default();
-        // An eviction that has begun takes the whole gang, whatever became of the one it was for.
+        // An eviction that has begun takes the whole gang, whatever became of the one it was for. What a former leader has asked for
+        // may still come, so what it began is ended.
         let is_evicted = || {
             let goes = |(entry, fate): (&Entry, &Fate)| match fate {
                 Fate::Vanished | Fate::Leaving => true,
-                _ => seen.deleting.contains(&(&*target.namespace, &*entry.pod) as &dyn Named),
+                _ => {
+                    let pod = seen.pod(&target.namespace, &entry.pod);
+                    let uid = pod.and_then(|pod| pod.metadata.uid.as_deref());
+                    uid.is_some_and(|uid| seen.deleting.contains(uid))
+                }
             };
             let stands = fates.iter().any(|fate| matches!(fate, Fate::Standing(_)));
-            stands && ledger.members.iter().zip(&fates).any(goes)
+            stands && (ledger.by != identity || ledger.members.iter().zip(&fates).any(goes))
         };
         let leaves_for = named.or_else(|| ledger.preempted_by.clone().filter(|_| is_evicted()));
         let begun = ledger.members.iter().zip(&fates).filter(|(_, fate)| **fate == Fate::Begun);

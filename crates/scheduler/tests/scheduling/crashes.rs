@@ -234,3 +234,30 @@ fn a_plan_under_way_is_charged_and_left_alone() {
     world.settle();
     assert_eq!(world.show(), "a: r0n0 r0n1\nb: -");
 }
+
+/// A place that is no good any more is given up for all of its members at once: while one of them may still be bound there by a former
+/// leader, the others are not sent there either.
+#[test]
+fn a_place_that_is_closed_gets_nobody_while_one_has_to_be_fenced() {
+    let mut world = World::new(1, 2);
+    world.gang("a", "w*2/2@4", Some("rack"), |_| {});
+    world.apply(&world.decide());
+    let plan = world.decide();
+    world.write(&plan, &writes(&plan)[0]);
+    let node = plan.gangs[0].binds[0].node.clone();
+    assert!(plan.gangs[0].binds.iter().all(|bind| bind.node == node), "{plan:#?}");
+    world.cordon(&node, true);
+    world.new_leader();
+    let touches = world.decide();
+    assert_eq!(writes(&touches).len(), 2, "{touches:#?}");
+    world.write(&touches, &writes(&touches)[0]);
+    // The second is on its way.
+    let second = &touches.gangs[1];
+    world.seen.under_way.insert(second.target.clone(), second.assumed.as_str().into());
+    let meanwhile = world.decide();
+    assert!(meanwhile.gangs.iter().all(|gang| gang.binds.is_empty()), "{meanwhile:#?}");
+    world.seen.under_way.clear();
+    world.settle();
+    let other = if node == "r0n0" { "r0n1" } else { "r0n0" };
+    assert_eq!(world.show(), format!("a: {other} {other}"), "{}", world.log.join("\n"));
+}

@@ -138,3 +138,29 @@ fn failed_members_are_replaced_where_they_were() {
     world.finish_pod(&pod, "Failed");
     check(&mut world, "a: r0n0 r0n1");
 }
+
+/// Room that one who comes back no longer needs is given away only after that is written: until then it is held.
+#[test]
+fn what_is_given_back_is_given_away_by_the_next_decision() {
+    let mut world = settled(1, 2, "w*2/2@4 v*1/1@8");
+    assert_eq!(world.show(), "a: r0n0 r0n0 r0n1", "{}", world.log.join("\n"));
+    let pods: Vec<String> = world.pods_of("a").into_iter().map(|(name, _)| name).collect();
+    let lone = pods.iter().find(|pod| pod.starts_with("a-v")).expect("a pod").clone();
+    // It comes back smaller, so that half of what is held for it is left over.
+    world.wanted.get_mut("a").expect("the gang").groups[1].gpus = 4;
+    world.delete_pod(&lone);
+    world.gang("b", "w*1/1@4", None, |_| {});
+    let plan = loop {
+        let plan = world.decide();
+        if plan.gangs.iter().any(|gang| !gang.binds.is_empty()) {
+            break plan;
+        }
+        assert!(!plan.is_idle(), "{}", world.log.join("\n"));
+        world.apply(&plan);
+        world.kubelets();
+    };
+    let bound: Vec<&str> =
+        plan.gangs.iter().filter(|gang| !gang.binds.is_empty()).map(|gang| &*gang.target.name).collect();
+    assert_eq!(bound, ["a"], "{plan:#?}");
+    check(&mut world, "a: r0n0 r0n0 r0n1\nb: r0n1");
+}
