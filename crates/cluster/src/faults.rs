@@ -15,7 +15,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Method, Request, Response};
 use http_body_util::BodyExt;
-use tokio::sync::watch;
+use tokio::sync::Notify;
 
 use crate::http::answer;
 use crate::http::body::{self, Body};
@@ -84,10 +84,42 @@ pub struct Faults {
 
 struct Shared {
     state: Mutex<State>,
-    line: watch::Sender<Line>,
+    way: Arc<Way>,
 }
 
-/// The way to the API.
+/// The way to the API. Those who wait for it to change are told in the order in which they began to: `tokio::sync::watch` would choose an
+/// order by chance.
+#[derive(Debug, Default)]
+struct Way {
+    line: Mutex<Line>,
+    changed: Notify,
+}
+
+impl Way {
+    fn line(&self) -> Line {
+        *self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Line)) {
+        change(&mut self.line.lock().unwrap_or_else(PoisonError::into_inner));
+        self.changed.notify_waiters();
+    }
+
+    /// Waits until watches are cut once more.
+    async fn cut(&self, cuts: u64) {
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            if self.line().cuts != cuts {
+                return;
+            }
+            changed.await;
+        }
+    }
+}
+
+/// What the way to the API is like.
 #[derive(Debug, Clone, Copy, Default)]
 struct Line {
     /// How often all watches were cut, with or without the rest.
@@ -115,7 +147,7 @@ impl Faults {
     /// Faults that this function decides.
     pub fn decided(decide: impl FnMut(&Seen) -> Fault + Send + 'static) -> Self {
         let state = State { requests: 0, writes: 0, decide: Box::new(decide), lists: HashMap::new() };
-        Self { shared: Arc::new(Shared { state: Mutex::new(state), line: watch::Sender::default() }) }
+        Self { shared: Arc::new(Shared { state: Mutex::new(state), way: Arc::default() }) }
     }
 
     /// No faults, until someone cuts the connection.
@@ -130,17 +162,17 @@ impl Faults {
 
     /// Breaks all watches that are open now.
     pub fn cut_watches(&self) {
-        self.shared.line.send_modify(|line| line.cuts += 1);
+        self.shared.way.change(|line| line.cuts += 1);
     }
 
     /// Cuts the clients off altogether: watches break, and no request gets through until [`Faults::reconnect`].
     pub fn disconnect(&self) {
-        self.shared.line.send_modify(|line| *line = Line { cuts: line.cuts + 1, losses: line.losses + 1, off: true });
+        self.shared.way.change(|line| *line = Line { cuts: line.cuts + 1, losses: line.losses + 1, off: true });
     }
 
     /// Lets requests through again.
     pub fn reconnect(&self) {
-        self.shared.line.send_modify(|line| line.off = false);
+        self.shared.way.change(|line| line.off = false);
     }
 
     /// How many requests, and how many writes among them, there have been.
@@ -225,7 +257,7 @@ where
     S: tower::Service<Request<B>, Response = Response<Body>, Error = std::convert::Infallible>,
 {
     // Looked at before the request goes out, so that a cut meanwhile is not missed.
-    let line = *faults.shared.line.borrow();
+    let line = faults.shared.way.line();
     if line.off {
         return Err(Lost);
     }
@@ -235,7 +267,7 @@ where
         Fault::Refuse(status) => return Ok(answer::refusal(status, &[])),
         Fault::Delay(time) => {
             tokio::time::sleep(*time).await;
-            if faults.shared.line.borrow().losses != line.losses {
+            if faults.shared.way.line().losses != line.losses {
                 return Err(Lost);
             }
         }
@@ -249,7 +281,7 @@ where
             Ok(answer::refusal(&Status::timeout("the request did not complete within the allotted time"), &[]))
         }
         fault if seen.watch && response.status().is_success() => {
-            Ok(stream::disturbed(response, fault, faults.shared.line.subscribe(), line.cuts))
+            Ok(stream::disturbed(response, fault, Arc::clone(&faults.shared.way), line.cuts))
         }
         fault if seen.list && response.status().is_success() => {
             let age = if let Fault::StaleList(age) = fault { age } else { 0 };

@@ -222,8 +222,8 @@ impl Ground {
             None => trouble::decide(seen, &mut story.dice),
         };
         drop(story);
+        self.journal.request(self.who.name(), life, seen, &fault);
         if seen.write.is_some() {
-            self.journal.request(self.who.name(), life, seen, &fault);
             if !matches!(fault, Fault::LoseRequest | Fault::Refuse(_)) {
                 let path = seen.target.split('?').next().unwrap_or_default();
                 (self.watcher)(&seen.method, path);

@@ -1,12 +1,13 @@
 //! Watches that suffer.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use futures::{StreamExt, stream};
 use http::Response;
 use http_body_util::BodyExt;
-use tokio::sync::watch;
 
-use super::{Fault, Line};
+use super::{Fault, Way};
 use crate::http::body::{self, Body};
 
 /// A watch under way: the API's events, and what becomes of them.
@@ -15,21 +16,16 @@ struct Disturbed {
     fault: Fault,
     left: Option<usize>,
     again: Option<Bytes>,
-    line: watch::Receiver<Line>,
+    way: Arc<Way>,
     /// How often watches had been cut when this one began.
     cuts: u64,
 }
 
 /// A watch that suffers the fault, and ends when it is cut.
-pub(super) fn disturbed(
-    response: Response<Body>,
-    fault: Fault,
-    line: watch::Receiver<Line>,
-    cuts: u64,
-) -> Response<Body> {
+pub(super) fn disturbed(response: Response<Body>, fault: Fault, way: Arc<Way>, cuts: u64) -> Response<Body> {
     let (head, events) = response.into_parts();
     let left = if let Fault::BreakWatch(events) = fault { Some(events) } else { None };
-    let state = Disturbed { events, fault, left, again: None, line, cuts };
+    let state = Disturbed { events, fault, left, again: None, way, cuts };
     let pieces = stream::unfold(state, |mut state| async { state.next().await.map(|piece| (piece, state)) });
     Response::from_parts(head, body::stream(pieces.boxed()))
 }
@@ -52,7 +48,7 @@ impl Disturbed {
         };
         let piece = tokio::select! {
             biased;
-            () = cut(&mut self.line, self.cuts) => return None,
+            () = self.way.cut(self.cuts) => return None,
             piece = piece => piece?,
         };
         self.left = self.left.map(|left| left - 1);
@@ -60,12 +56,5 @@ impl Disturbed {
             self.again = Some(piece.clone());
         }
         Some(piece)
-    }
-}
-
-/// Waits until watches are cut once more, which cannot happen when nobody is left who could do it.
-async fn cut(line: &mut watch::Receiver<Line>, cuts: u64) {
-    if line.wait_for(|line| line.cuts != cuts).await.is_err() {
-        std::future::pending::<()>().await;
     }
 }

@@ -69,6 +69,21 @@ fn one_seed_gives_the_same_revisions_twice() {
     let options = Options { seed: first_seed(), events: 150, ..Options::default() };
     let (one, two) = (play(&options), play(&options));
     assert!(one.counts.revisions > 1_000, "{one:?}");
+    let lines = |report: &Report| {
+        let mut text = Vec::new();
+        let journal = report.journal.as_ref().expect("a journal");
+        journal.write(options.seed, options.events, &[], &mut text).expect("the journal is written");
+        String::from_utf8(text).expect("text")
+    };
+    let (one_text, two_text) = (lines(&one), lines(&two));
+    let differs = one_text.lines().zip(two_text.lines()).position(|(one, two)| one != two);
+    let around = |text: &str, at: usize| {
+        let lines: Vec<&str> = text.lines().skip(at.saturating_sub(12)).take(16).collect();
+        lines.join("\n")
+    };
+    if let Some(at) = differs {
+        panic!("line {at} differs:\n{}\n\n{}", around(&one_text, at), around(&two_text, at));
+    }
     assert_eq!((one.counts.revisions, one.digest), (two.counts.revisions, two.digest));
     let other = play(&Options { seed: options.seed + 1, ..options });
     assert_ne!(one.digest, other.digest);
