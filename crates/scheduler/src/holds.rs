@@ -16,7 +16,8 @@ impl Picture<'_> {
     /// What is held for a gang, as it is to be written: what was held before first.
     pub fn held(&self, gang: usize) -> Vec<Held> {
         let who = &self.whos[gang];
-        if who.gives_up || who.ledger.is_undone || matches!(who.object, Object::Pod(_)) {
+        let is_kept = !who.gives_up && !who.ledger.is_undone && !who.was_recreated();
+        if !is_kept || matches!(who.object, Object::Pod(_)) {
             return Vec::new();
         }
         let now = self.around.now;
@@ -55,7 +56,9 @@ impl Picture<'_> {
     /// The same for the engine, and the places that are being made free for the gang.
     pub fn holds(&self, gang: usize) -> Vec<Hold> {
         let who = &self.whos[gang];
-        let mut holds: Vec<Hold> = self.held(gang).iter().filter_map(|held| self.hold(gang, &held.was)).collect();
+        let mut held = self.held(gang);
+        held.extend(who.still_held.iter().filter(|held| held.until > self.around.now).cloned());
+        let mut holds: Vec<Hold> = held.iter().filter_map(|held| self.hold(gang, &held.was)).collect();
         let nominated = who.ledger.nominated.as_ref().filter(|it| it.until > self.around.now && !who.gives_up);
         for nominated in nominated.iter().flat_map(|nomination| &nomination.places) {
             if let (Some(group), Some(place)) = (self.leaf(gang, &nominated.group), self.place(&nominated.spot)) {

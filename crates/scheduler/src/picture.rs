@@ -11,7 +11,7 @@ mod served;
 pub(crate) use bars::{Bar, has_minimum};
 pub(crate) use fates::Fate;
 
-use crate::ledger::{Ledger, Request, Spot, short};
+use crate::ledger::{Held, Ledger, Request, Spot, short};
 use crate::plan::{Kind, Target};
 use crate::seen::{Key, Seen};
 use crate::settings::Around;
@@ -58,6 +58,9 @@ pub(crate) enum Object<'a> {
     Pod(&'a Pod),
 }
 
+/// What the operator says of a gang whose members it has taken down and made anew.
+const RECREATED: &str = "GangRecreated";
+
 /// Who a gang is in the API, and how far it is.
 pub(crate) struct Who<'a> {
     pub object: Object<'a>,
@@ -75,6 +78,8 @@ pub(crate) struct Who<'a> {
     pub gives_up: bool,
     /// For whom it has to leave.
     pub leaves_for: Option<String>,
+    /// What is held for it until the ledger that is under way is written.
+    pub still_held: Vec<Held>,
     /// Members that are written down and have yet to be bound.
     pub begun: HashSet<String>,
     /// Members that were begun, whose place is no good any more.
@@ -123,6 +128,16 @@ impl Who<'_> {
 
     pub fn has_begun(&self) -> bool {
         !self.begun.is_empty()
+    }
+
+    /// Whether the gang was taken down and made anew since its ledger was written: it has given up its place then, whether or not anybody
+    /// looked meanwhile.
+    pub fn was_recreated(&self) -> bool {
+        let disruption = self.object.condition("DisruptionTarget");
+        disruption.is_some_and(|told| {
+            let written = crate::holds::floor_second(self.ledger.at);
+            told.status == "False" && told.reason == RECREATED && told.last_transition_time.0 > written
+        })
     }
 
     /// Whether a member that is written down stands.

@@ -113,6 +113,10 @@ pub struct Checker {
     classes: BTreeMap<String, i64>,
     /// For each topology the keys of its levels, widest first.
     topologies: BTreeMap<String, Vec<String>>,
+    /// At which revision each pod got its node.
+    bound_at: BTreeMap<Name, u64>,
+    /// Since which revision a place is held for a gang, by the beginning of the uid that was there.
+    held_since: BTreeMap<(GangName, String), u64>,
     /// Gangs of which the scheduler deleted members: who stood then.
     evicted: BTreeMap<GangName, BTreeSet<(Name, String)>>,
     violations: Vec<Violation>,
@@ -234,7 +238,11 @@ impl Checker {
         let had_node = before.as_ref().is_some_and(|pod| pod.node.is_some());
         if let Some(pod) = after.filter(|pod| pod.node.is_some() && !had_node && !pod.is_finished()) {
             self.counts.binds += 1;
+            self.bound_at.insert(name.clone(), self.revision);
             self.check_bind(name, &pod);
+        }
+        if object.is_none() {
+            self.bound_at.remove(name);
         }
         let was_lost = before.is_some_and(|before| !before.is_deleting && (stood || before.node.is_none())) && !stands;
         if let Some(gang) = gang {
@@ -254,14 +262,26 @@ impl Checker {
                 } else if let Some(story) = self.stories.get_mut(&gang.uid) {
                     story.was_marked = false;
                 }
+                self.see_holds(&id, gang.record.as_ref());
                 self.gangs.insert(id.clone(), gang);
                 self.follow(&id, false);
             }
             None => {
+                self.see_holds(&id, None);
                 if let Some(gang) = self.gangs.remove(&id) {
                     self.stories.remove(&gang.uid);
                 }
             }
+        }
+    }
+
+    /// Keeps in mind since when places are held.
+    fn see_holds(&mut self, id: &GangName, record: Option<&record::Record>) {
+        let uids: BTreeSet<&str> =
+            record.into_iter().flat_map(|record| &record.held).map(|(_, place)| place.uid.as_str()).collect();
+        self.held_since.retain(|(gang, uid), _| gang != id || uids.contains(uid.as_str()));
+        for uid in uids {
+            self.held_since.entry((id.clone(), uid.to_owned())).or_insert(self.revision);
         }
     }
 
@@ -304,6 +324,11 @@ impl Checker {
         let otherwise = if id.kind == "PodGroup" { 50 } else { 0 };
         let class = self.gangs.get(id).and_then(|gang| gang.class.as_ref());
         class.and_then(|class| self.classes.get(class)).copied().unwrap_or(otherwise)
+    }
+
+    /// The priority of a pod: its gang's, if it has one.
+    fn priority_of(&self, pod: &Pod) -> i64 {
+        pod.gang.as_ref().map_or(pod.priority, |gang| self.priority(gang))
     }
 
     /// Where a node is at a level: the labels from the widest level down to this one. Nothing if one is missing.

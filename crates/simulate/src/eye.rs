@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use http::Method;
+use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 use trellis_cluster::api::Api;
 use trellis_cluster::clock::Clock;
@@ -44,14 +45,16 @@ impl Eye {
         then(checker)
     }
 
-    /// The scheduler is about to send a write.
-    pub fn scheduler_writes(&self, method: &Method, path: &str) {
+    /// The scheduler sends a write.
+    pub fn scheduler_writes(&self, method: &Method, path: &str, body: &[u8]) {
         if *method != Method::DELETE {
             return;
         }
         let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
         if let ["api", "v1", "namespaces", namespace, "pods", name] = parts[..] {
-            self.look(|checker| checker.check_deletion(namespace, name));
+            let body: Value = serde_json::from_slice(body).unwrap_or_default();
+            let uid = body["preconditions"]["uid"].as_str();
+            self.look(|checker| checker.check_deletion(namespace, name, uid));
         }
     }
 }

@@ -23,7 +23,7 @@ use trellis_scheduler::Scheduler;
 use crate::dice::Dice;
 use crate::journal::Journal;
 use crate::trouble;
-use crate::wire::Wire;
+use crate::wire::{Watcher, Wire};
 use crate::world::{self, HOLD_SECONDS, SYSTEM};
 
 /// How soon one that died is started again.
@@ -47,9 +47,6 @@ impl Who {
         }
     }
 }
-
-/// Is told of every write before it is sent.
-pub type Watcher = Arc<dyn Fn(&Method, &str) + Send + Sync>;
 
 /// What is done to a life, and what became of it.
 struct Story {
@@ -183,7 +180,7 @@ async fn live(ground: Ground) {
             if story.is_calm { None } else { trouble::way(&mut story.dice) }
         });
         let user = User::service_account(SYSTEM, ground.who.name());
-        let wire = Wire::new(ground.api.service(user), way);
+        let wire = Wire::new(ground.api.service(user), way, Arc::clone(&ground.watcher));
         let client = Client::new(faults.around(wire), SYSTEM);
         let mut task = Mortal(tokio::spawn(one_life(ground.clone(), client, life)));
         tokio::select! {
@@ -222,12 +219,8 @@ impl Ground {
             None => trouble::decide(seen, &mut story.dice),
         };
         drop(story);
-        self.journal.request(self.who.name(), life, seen, &fault);
         if seen.write.is_some() {
-            if !matches!(fault, Fault::LoseRequest | Fault::Refuse(_)) {
-                let path = seen.target.split('?').next().unwrap_or_default();
-                (self.watcher)(&seen.method, path);
-            }
+            self.journal.request(self.who.name(), life, seen, &fault);
         }
         fault
     }

@@ -14,7 +14,8 @@ use crate::draw::Draw;
 use crate::events::{self, Act, Kind};
 use crate::eye::Eye;
 use crate::journal::Journal;
-use crate::life::{Life, Watcher, Who};
+use crate::life::{Life, Who};
+use crate::wire::Watcher;
 use crate::world::{self, HOLD_SECONDS, NAMESPACE, World, first_labels, node_name, node_spec};
 use crate::{Error, Options, Report};
 
@@ -52,9 +53,11 @@ pub async fn play(options: &Options, progress: &(dyn Fn(usize) + Sync)) -> Resul
     let begin =
         |who: Who, watcher: Watcher| Arc::new(Life::begin(who, seed, &world.api, &configuration, &journal, watcher));
     let watched = eye.clone();
-    let operator = begin(Who::Operator, Arc::new(|_: &Method, _: &str| ()));
-    let scheduler =
-        begin(Who::Scheduler, Arc::new(move |method: &Method, path: &str| watched.scheduler_writes(method, path)));
+    let operator = begin(Who::Operator, Arc::new(|_: &Method, _: &str, _: &[u8]| ()));
+    let scheduler = begin(
+        Who::Scheduler,
+        Arc::new(move |method: &Method, path: &str, body: &[u8]| watched.scheduler_writes(method, path, body)),
+    );
     let (lost, removed) = (BTreeSet::new(), BTreeSet::new());
     let mut play = Play { world, eye, operator, scheduler, lost, removed, refused: 0 };
     play.rest().await;

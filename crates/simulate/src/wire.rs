@@ -8,23 +8,28 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Method, Request, Response};
+use http_body_util::{BodyExt as _, Collected, Full};
 use trellis_cluster::api::Service;
 use trellis_cluster::http::body::Body;
 
 /// How long a write with this method and target is on its way.
 pub type Way = Arc<dyn Fn(&Method, &str) -> Option<Duration> + Send + Sync>;
 
+/// Is told of every write when it is sent: method, path and body.
+pub type Watcher = Arc<dyn Fn(&Method, &str, &[u8]) + Send + Sync>;
+
 /// The API behind a way of its own.
 #[derive(Clone)]
 pub struct Wire {
     api: Service,
     way: Way,
+    watcher: Watcher,
 }
 
 impl Wire {
     /// The way to an API.
-    pub fn new(api: Service, way: Way) -> Self {
-        Self { api, way }
+    pub fn new(api: Service, way: Way, watcher: Watcher) -> Self {
+        Self { api, way, watcher }
     }
 }
 
@@ -47,11 +52,16 @@ where
             return Box::pin(api.call(request));
         }
         let time = (self.way)(request.method(), request.uri().path());
+        let watcher = Arc::clone(&self.watcher);
         let sent = tokio::spawn(async move {
+            let (head, body) = request.into_parts();
+            // What our own clients send is there as a whole.
+            let body = body.collect().await.map(Collected::to_bytes).unwrap_or_default();
+            watcher(&head.method, head.uri.path(), &body);
             if let Some(time) = time {
                 tokio::time::sleep(time).await;
             }
-            api.call(request).await
+            api.call(Request::from_parts(head, Full::new(body))).await
         });
         Box::pin(async move {
             match sent.await {

@@ -1,7 +1,7 @@
 //! The ledgers of all gangs, and what became of the members that they name.
 
 use super::{Object, Who, served::Served, short_uid};
-use crate::ledger::{Entry, Ledger, Spot, short};
+use crate::ledger::{Entry, Held, Ledger, Spot, short};
 use crate::plan::{Kind, Target};
 use crate::seen::{Named, Seen};
 use jiff::Timestamp;
@@ -31,6 +31,8 @@ struct Book<'a> {
     ledger: Ledger,
     is_scribble: bool,
     fates: Vec<Fate>,
+    /// What the object holds as long as the ledger that is under way does not stand on it.
+    still_held: Vec<Held>,
 }
 
 /// The ledgers of all gangs that have one.
@@ -57,7 +59,8 @@ impl<'a> Books<'a> {
             let (is_scribble, ledger) = (read.is_none(), read.unwrap_or_default());
             let namespace = object.meta().namespace.as_deref().unwrap_or_default();
             let fates = ledger.members.iter().map(|entry| fate(entry, namespace, seen)).collect();
-            books.insert(target, Book { object, ledger, is_scribble, fates });
+            let still_held = assumed.and(written).map(|written| still_held(written, &ledger)).unwrap_or_default();
+            books.insert(target, Book { object, ledger, is_scribble, fates, still_held });
         }
         Self(books)
     }
@@ -107,8 +110,8 @@ impl<'a> Books<'a> {
         let target = Target::of(object.kind(), object.meta());
         let book = self.0.remove(&target);
         let named = victims.get(&(target.clone(), short_uid(object.meta()).to_owned())).cloned();
-        let (ledger, fates, is_scribble) =
-            book.map(|book| (book.ledger, book.fates, book.is_scribble)).unwrap_or_default();
+        let (ledger, fates, is_scribble, still_held) =
+            book.map(|book| (book.ledger, book.fates, book.is_scribble, book.still_held)).unwrap_or_default();
         // An eviction that has begun takes the whole gang, whatever became of the one it was for. What a former leader has asked for
         // may still come, so what it began is ended.
         let is_evicted = || {
@@ -134,12 +137,26 @@ impl<'a> Books<'a> {
             ledger,
             is_scribble,
             fates,
+            still_held,
             bar: None,
             gives_up: false,
             leaves_for,
             moving: BTreeSet::new(),
         }
     }
+}
+
+/// What a ledger that is written holds, and the one that is under way gives up or fills otherwise.
+fn still_held(written: &str, assumed: &Ledger) -> Vec<Held> {
+    let mut held = Ledger::read(written).unwrap_or_default().held;
+    let mut others: Vec<&Entry> = assumed.held.iter().map(|held| &held.was).chain(&assumed.members).collect();
+    held.retain(|held| {
+        let is_same = |other: &&Entry| {
+            (&other.group, &other.spot, &other.request) == (&held.was.group, &held.was.spot, &held.was.request)
+        };
+        others.iter().position(is_same).map(|at| others.swap_remove(at)).is_none()
+    });
+    held
 }
 
 fn fate(entry: &Entry, namespace: &str, seen: &Seen) -> Fate {

@@ -164,3 +164,30 @@ fn what_is_given_back_is_given_away_by_the_next_decision() {
     assert_eq!(bound, ["a"], "{plan:#?}");
     check(&mut world, "a: r0n0 r0n0 r0n1\nb: r0n1");
 }
+
+/// One that was taken down and made anew while nobody looked has given up its place: nothing is held for it.
+#[test]
+fn one_that_was_recreated_holds_nothing() {
+    for (seconds, held) in [(1, 0), (-60, 2)] {
+        let mut world = settled(2, 2, "w*2/2@8");
+        let at = world.ledger("a").at;
+        for (pod, _) in world.pods_of("a") {
+            world.delete_pod(&pod);
+        }
+        world.kubelets();
+        let key = trellis_scheduler::seen::Key::new("ns", "a");
+        let gang = std::sync::Arc::make_mut(world.seen.pod_gangs.get_mut(&key).expect("the gang"));
+        let told = serde_json::json!({
+            "type": "DisruptionTarget", "status": "False", "reason": "GangRecreated", "message": "",
+            "lastTransitionTime": (at + jiff::SignedDuration::from_secs(seconds)).to_string(),
+        });
+        let told = serde_json::from_value(told).expect("a condition");
+        gang.status.get_or_insert_default().conditions.push(told);
+        // Its members wait for something else, so that only what is held counts.
+        world.cordon("r0n0", true);
+        world.cordon("r0n1", true);
+        world.cordon("r1n0", true);
+        world.settle();
+        assert_eq!(world.ledger("a").held.len(), held, "{seconds}\n{}", world.log.join("\n"));
+    }
+}

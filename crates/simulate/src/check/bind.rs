@@ -51,17 +51,26 @@ impl Checker {
         self.report(Rule::HalfGang, what, vec![format!("Pod {}/{}", name.0, name.1), gang.to_string()]);
     }
 
-    /// Held room is closed to gangs of equal or lower priority.
+    /// Held room is closed to gangs of equal or lower priority. What a gang of higher priority takes of it afterwards is its own affair:
+    /// whoever comes then is judged as if that were not there.
     fn check_holds(&mut self, name: &Name, pod: &Pod, node: &str) {
         let Some(known) = self.nodes.get(node) else { return };
-        let priority = pod.gang.as_ref().map_or(pod.priority, |gang| self.priority(gang));
+        let priority = self.priority_of(pod);
         for owner in self.gangs.keys() {
             if pod.gang.as_ref() == Some(owner) || self.priority(owner) < priority {
                 continue;
             }
-            let mut sum = self.charged(node);
+            let held: Vec<_> = self.held(owner).into_iter().filter(|place| place.node == node).collect();
+            let since = held.iter().filter_map(|place| self.held_since.get(&(owner.clone(), place.uid.clone()))).min();
+            let mut sum = Amounts::new();
+            let there = self.pods.iter().filter(|(_, pod)| pod.is_charged() && pod.node.as_deref() == Some(node));
+            let takes_it = |(name, pod): &(&Name, &Pod)| {
+                let is_above = self.priority_of(pod) > self.priority(owner);
+                is_above && self.bound_at.get(*name) > since
+            };
+            there.filter(|one| !takes_it(one)).for_each(|(_, pod)| amounts::add(&mut sum, &pod.request));
             let mut is_there = false;
-            for place in self.held(owner).into_iter().filter(|place| place.node == node) {
+            for place in held {
                 let was = self.pods.get(&(owner.namespace.clone(), place.pod.clone()));
                 // One who is still on the way out takes up the room itself.
                 if !was.is_some_and(|was| was.uid.starts_with(&place.uid) && was.is_charged()) {
@@ -131,10 +140,12 @@ impl Checker {
     }
 
     /// The scheduler is about to delete a pod: its gang has to be marked, or to be undone and its pods made anew by somebody.
-    pub fn check_deletion(&mut self, namespace: &str, name: &str) {
+    /// What names a uid is refused for another pod of the name.
+    pub fn check_deletion(&mut self, namespace: &str, name: &str, uid: Option<&str>) {
         let key = (namespace.to_owned(), name.to_owned());
         // One that is on its way out already may be deleted once more by a request that was not answered.
-        let Some(pod) = self.pods.get(&key).filter(|pod| !pod.is_deleting) else { return };
+        let is_meant = |pod: &&Pod| !pod.is_deleting && uid.is_none_or(|uid| pod.uid == uid);
+        let Some(pod) = self.pods.get(&key).filter(is_meant) else { return };
         let Some(id) = pod.gang.clone() else {
             let title = format!("Pod/{namespace}/{name}");
             let mut records = self.gangs.values().filter_map(|gang| gang.record.as_ref());

@@ -33,7 +33,7 @@ fn check(what: &str, steps: Vec<Step>, expected: &[Rule]) {
             Is(shelf, name, object) => (shelf, name, Some(object)),
             Gone(shelf, name) => (shelf, name, None),
             Deletes(pod) => {
-                checker.check_deletion("default", pod);
+                checker.check_deletion("default", pod, None);
                 continue;
             }
             Rest => {
