@@ -5,7 +5,8 @@
 
 mod cluster_topology;
 mod config;
-mod form;
+pub mod dynamo;
+pub(crate) mod form;
 pub mod object;
 mod pod_clique_set;
 pub mod review;

@@ -1,6 +1,7 @@
 //! The CustomResourceDefinitions, generated from the kinds.
 
-use crate::kinds::{ClusterTopology, PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang, kai};
+use crate::kinds::{ClusterTopology, PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang, dynamo, kai};
+use crate::names::group::V1BETA1;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube_core::CustomResourceExt;
 use serde_json::Value;
@@ -11,6 +12,14 @@ pub fn own() -> Vec<CustomResourceDefinition> {
         .iter()
         .map(tidy)
         .collect()
+}
+
+/// Dynamo's kind, in both versions. They differ in shape, so an operator that serves it puts its conversion webhook in; without one,
+/// an object is handed out in the shape that it was written in, and read all the same.
+pub fn dynamo() -> CustomResourceDefinition {
+    let versions = vec![dynamo::v1alpha1::DynamoGraphDeployment::crd(), dynamo::DynamoGraphDeployment::crd()];
+    let merged = kube_core::crd::merge_crds(versions, V1BETA1).expect("versions of one kind");
+    tidy(&merged)
 }
 
 /// KAI's kinds, for clusters that do not run KAI.

@@ -3,6 +3,7 @@
 
 mod cluster_topology;
 pub mod config;
+pub mod dynamo;
 pub mod kai;
 mod node_resource_topology;
 mod pod_clique;

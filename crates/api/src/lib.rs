@@ -8,6 +8,7 @@ pub mod constraint;
 pub mod crd;
 mod domain;
 pub mod duration;
+pub mod dynamo;
 pub mod field;
 pub mod kinds;
 pub mod names;

@@ -4,6 +4,8 @@
 //! unchanged; what no one else defines lives under `trellis.dev`. Functions at the end build the names of
 //! generated objects; nothing else in the workspace may put such a name together by hand.
 
+pub mod dynamo;
+
 /// API groups and the versions we serve or read.
 pub mod group {
     /// Group of PodCliqueSet, PodCliqueScalingGroup, PodClique and ClusterTopology.
@@ -16,12 +18,16 @@ pub mod group {
     pub const KAI: &str = "kai.scheduler";
     /// Group of KAI's PodGroup and Queue.
     pub const KAI_SCHEDULING: &str = "scheduling.run.ai";
+    /// Group of DynamoGraphDeployment.
+    pub const NVIDIA: &str = "nvidia.com";
     /// Group of what is ours alone.
     pub const TRELLIS: &str = "trellis.dev";
     /// Group of NodeResourceTopology.
     pub const NODE_TOPOLOGY: &str = "topology.node.k8s.io";
     /// Version of every kind of the specification.
     pub const V1ALPHA1: &str = "v1alpha1";
+    /// Version that DynamoGraphDeployments are stored in.
+    pub const V1BETA1: &str = "v1beta1";
     /// Version of NodeResourceTopology that we read.
     pub const V1ALPHA2: &str = "v1alpha2";
 }

@@ -59,7 +59,7 @@ pub enum ValidateOutput {
     Json,
 }
 
-/// Print every object that the operator would make of the PodCliqueSets in the input.
+/// Print every object that the operator would make of the PodCliqueSets and DynamoGraphDeployments in the input.
 ///
 /// The objects are those of the steady state, sorted by kind and name; pods are named `<podclique>-<index>` and carry
 /// their scheduling gate. Live PodCliques and PodCliqueScalingGroups in the input give the replica counts where these
@@ -85,9 +85,9 @@ pub enum RenderOutput {
 /// Say where the gangs of the input would go, and what keeps those that wait.
 ///
 /// The input is a cluster with its workloads, in any mix: Nodes or a SimulatedCluster, NodeResourceTopologies,
-/// ClusterTopologies or KAI Topologies, PriorityClasses, Pods, PodCliqueSets, PodGangs, KAI PodGroups, or the ZIP that
-/// KAI's /get-snapshot gives. PodCliqueSets go through admission and are lowered to gangs and pods; what the input has
-/// of these already is taken as it is. All else is passed over. Nothing is changed anywhere.
+/// ClusterTopologies or KAI Topologies, PriorityClasses, Pods, PodCliqueSets, DynamoGraphDeployments, PodGangs, KAI
+/// PodGroups, or the ZIP that KAI's /get-snapshot gives. Sets and deployments go through admission and are lowered to
+/// gangs and pods; what the input has of these already is taken as it is. All else is passed over. Nothing is changed anywhere.
 ///
 ///   trellis plan -f examples/plan/cluster.yaml examples/plan/serving.yaml
 ///   trellis plan --live -f new-set.yaml     on the cluster of the current kubeconfig, as if it were applied

@@ -109,7 +109,12 @@ fn role(api_version: &str, kind: &str) -> (Role, Option<FieldError>) {
     // What Grove calls a topology today; the contents are the same.
     let named = if kind == BINDING { Some(Kind::ClusterTopology) } else { Kind::named(kind) };
     match named {
-        Some(known) if known.api_version() == api_version => (Role::Judged(known), None),
+        Some(known) if known.serves(api_version) => (Role::Judged(known), None),
+        Some(Kind::DynamoGraphDeployment) if api_group == group::NVIDIA => {
+            let known = [group::V1BETA1, group::V1ALPHA1].map(|version| format!("{}/{version}", group::NVIDIA));
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            (Role::Unknown, Some(FieldError::not_supported(&Path::new("apiVersion"), api_version, &known)))
+        }
         // Another group's kind of the same name is not ours; a slip in the name of our group is.
         Some(_) if !api_group.contains("grove") => (Role::Foreign, None),
         Some(known) => {

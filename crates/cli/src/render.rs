@@ -5,14 +5,17 @@ use crate::objects::{Object, Role};
 use crate::{output, validate, world};
 use anyhow::Result;
 use serde_json::Value;
+use trellis_api::admission::dynamo::DynamoReview;
 use trellis_api::admission::object::{Decoded, Kind, decode};
 use trellis_api::admission::review::{self, Defaulted, TopologyReview};
 use trellis_api::admission::{Verdict, pod_clique_set_structure, validate_operator_configuration};
+use trellis_api::dynamo::Graph;
 use trellis_api::field::{FieldError, Path};
 use trellis_api::kinds::PodCliqueSet;
 use trellis_api::kinds::config::OperatorConfiguration;
 use trellis_api::names::profile;
 use trellis_api::settings::Settings;
+use trellis_lower::dynamo::follow_structure;
 use trellis_lower::{Drift, DriftState, LiveReplicas, Lowered, Surroundings, kai, lower, scheduler};
 
 /// Prints every object that follows from the sets of the input; returns whether all sets were fit for it.
@@ -33,7 +36,7 @@ pub fn run(args: &RenderArgs) -> Result<bool> {
         }
     }
     let first = validate::by_identity(&objects);
-    let mut sets: Vec<PodCliqueSet> = Vec::new();
+    let (mut sets, mut deployed): (Vec<PodCliqueSet>, Vec<PodCliqueSet>) = (Vec::new(), Vec::new());
     for object in &objects {
         let other =
             object.identity().and_then(|identity| first.get(&identity)).filter(|first| !std::ptr::eq(**first, object));
@@ -51,13 +54,19 @@ pub fn run(args: &RenderArgs) -> Result<bool> {
                 Some(set) => sets.push(set),
                 None => fit = false,
             },
+            Role::Judged(Kind::DynamoGraphDeployment) => match deployment_if_fit(object, &settings) {
+                Some(graph) => deployed.push(world::made(&graph, &settings)),
+                None => fit = false,
+            },
             _ => {}
         }
     }
     if !fit {
         return Ok(false);
     }
-    let mut rendered = Vec::new();
+    // What a user wrote is not printed again; the set of a deployment is made from it like everything else.
+    let mut rendered: Vec<Value> = deployed.iter().map(serde_json::to_value).collect::<Result<_, _>>()?;
+    sets.extend(deployed);
     for set in &sets {
         let live = LiveReplicas::of(set, &cliques, &groups);
         let around = Surroundings { topologies: &view.topologies, live: &live, settings: &settings };
@@ -115,6 +124,18 @@ fn set_if_fit(object: &Object, settings: &Settings) -> Option<PodCliqueSet> {
     verdict.warnings.splice(0..0, warnings);
     let verdict = decoded.judged(verdict);
     set.filter(|_| tell(object, &verdict))
+}
+
+/// The deployment, unless its structure is faulty.
+fn deployment_if_fit(object: &Object, settings: &Settings) -> Option<Graph> {
+    let review = DynamoReview::of(&object.document.value, None);
+    let (graph, mut verdict) = review.judge_structure(|graph| follow_structure(graph, settings));
+    if graph.as_ref().is_some_and(|graph| graph.name().is_empty()) {
+        let path = Path::new("metadata.name");
+        let message = "a generated name is not known before the deployment is created";
+        verdict.errors.push(FieldError::required(&path, message));
+    }
+    graph.filter(|_| tell(object, &verdict))
 }
 
 /// Says on stderr what is wrong; returns whether nothing is.

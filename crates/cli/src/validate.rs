@@ -5,15 +5,19 @@ use crate::objects::{BINDING, Object, Role};
 use crate::{input, output, world};
 use anyhow::{Result, bail};
 use serde::Serialize;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use trellis_api::admission::dynamo::{DynamoReview, TopologyRead};
 use trellis_api::admission::object::{Decoded, Kind, decode};
 use trellis_api::admission::review::{Leave, SetReview, TopologyReview, rules};
 use trellis_api::admission::{ClusterView, Verdict, validate_operator_configuration};
+use trellis_api::dynamo::Graph;
 use trellis_api::field::FieldError;
 use trellis_api::kinds::config::OperatorConfiguration;
 use trellis_api::kinds::{PodClique, PodCliqueScalingGroup, PodGang};
 use trellis_api::settings::Settings;
+use trellis_lower::dynamo::follow;
 
 /// What is said of one object.
 #[derive(Debug, Serialize)]
@@ -131,6 +135,10 @@ pub fn judge(object: &Object, old: Option<&Object>, view: &ClusterView, settings
             old.map(|old| known(old, &world::cluster_topology(old))).transpose()?;
             return Ok(TopologyReview::of(value, before).judge(false, view, settings));
         }
+        Kind::DynamoGraphDeployment => {
+            old.map(|old| known(old, &Graph::read(&old.document.value))).transpose()?;
+            return Ok(deployment(value, before, view, settings));
+        }
         Kind::OperatorConfiguration => {
             let decoded: Decoded<OperatorConfiguration> = decode(kind, value.clone());
             rules(decoded, validate_operator_configuration)
@@ -142,6 +150,14 @@ pub fn judge(object: &Object, old: Option<&Object>, view: &ClusterView, settings
     };
     Leave::of(value, before).excuse(&mut verdict);
     Ok(verdict)
+}
+
+/// Judges a deployment, and the PodCliqueSet that it becomes.
+fn deployment(value: &Value, old: Option<&Value>, view: &ClusterView, settings: &Settings) -> Verdict {
+    let review = DynamoReview::of(value, old);
+    let wanted = review.wants_topology(settings);
+    let topology = wanted.map_or(TopologyRead::Unread, |name| TopologyRead::in_view(view, name));
+    review.judge(&topology, settings, |graph, old, view| follow(graph, old, view, settings))
 }
 
 fn form<T: serde::de::DeserializeOwned>(kind: Kind, object: &Object) -> Verdict {

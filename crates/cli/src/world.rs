@@ -4,7 +4,8 @@ use crate::objects::{Object, Role};
 use serde_json::Value;
 use trellis_api::admission::object::{Decoded, Kind, decode};
 use trellis_api::admission::review::{self, Defaulted};
-use trellis_api::admission::{ClusterView, default_cluster_topology};
+use trellis_api::admission::{ClusterView, default_cluster_topology, default_pod_clique_set};
+use trellis_api::dynamo::Graph;
 use trellis_api::kinds::config::OperatorConfiguration;
 use trellis_api::kinds::{ClusterTopology, PodClique, PodCliqueScalingGroup, PodCliqueSet};
 use trellis_api::names::label;
@@ -13,6 +14,19 @@ use trellis_api::settings::Settings;
 /// Reads and defaults a set that replaces `old`, if there is an old one.
 pub fn pod_clique_set(object: &Object, old: Option<&PodCliqueSet>, settings: &Settings) -> Defaulted {
     review::defaulted(&object.document.value, old, settings)
+}
+
+/// The set that a deployment becomes, as it would be stored.
+pub fn set_of_deployment(object: &Object, settings: &Settings) -> Option<PodCliqueSet> {
+    let graph = Graph::read(&object.document.value).object?;
+    Some(made(&graph, settings))
+}
+
+/// The same of a deployment that was read.
+pub fn made(graph: &Graph, settings: &Settings) -> PodCliqueSet {
+    let mut set = trellis_lower::dynamo::pod_clique_set(graph, settings);
+    default_pod_clique_set(&mut set, None, settings);
+    set
 }
 
 /// Reads a set that is stored already: it has its defaults, and the label that it has is the label that it had.
@@ -47,6 +61,7 @@ pub fn view(objects: &[&Object], settings: &Settings) -> ClusterView {
             Role::Judged(Kind::PodCliqueSet) => {
                 view.sets.extend(pod_clique_set(object, None, settings).decoded.object);
             }
+            Role::Judged(Kind::DynamoGraphDeployment) => view.sets.extend(set_of_deployment(object, settings)),
             Role::Pod => view.scheduled.extend(scheduled_set(object)),
             Role::Judged(_) | Role::Unknown | Role::Foreign => {}
         }

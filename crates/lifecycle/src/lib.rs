@@ -19,6 +19,7 @@ mod admitted;
 mod backend;
 mod children;
 mod diff;
+pub mod dynamo;
 mod gangs;
 mod gates;
 mod gone;

@@ -5,7 +5,7 @@
 //! ours, all of them every time, because an apply takes away what it leaves out.
 
 mod clique;
-mod conditions;
+pub(crate) mod conditions;
 mod gang;
 mod group;
 mod progress;

@@ -1,4 +1,5 @@
-//! What admission and lowering cost. Targets: `lower/500x2x4` under 20 ms, `validate/one` under 100 µs.
+//! What admission and lowering cost. Targets: `lower/500x2x4` under 20 ms, `validate/one` under 100 µs, `dynamo/25`
+//! under 1 ms.
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use serde_json::{Value, json};
@@ -6,8 +7,10 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use trellis_api::admission::object::{Kind, decode};
 use trellis_api::admission::{ClusterView, Verdict, default_pod_clique_set, validate_pod_clique_set};
+use trellis_api::dynamo::Graph;
 use trellis_api::kinds::{ClusterTopology, PodCliqueSet};
 use trellis_api::settings::Settings;
+use trellis_lower::dynamo::pod_clique_set;
 use trellis_lower::{LiveReplicas, Pod, Surroundings, lower};
 
 /// A clique of four pods as people write them.
@@ -71,6 +74,35 @@ fn view() -> ClusterView {
     ClusterView { topologies, ..ClusterView::default() }
 }
 
+/// A deployment of 25 components, every other of which spans nodes.
+fn deployment() -> Value {
+    let component = |i: usize| {
+        let resources = json!({ "limits": { "nvidia.com/gpu": "8" } });
+        let main = json!({
+            "name": "main", "image": "registry.example.com/engine:1.2.3", "args": ["python3 -m dynamo.vllm --model m -tp 16"],
+            "env": [{ "name": "MODEL", "value": "llama" }], "resources": resources,
+        });
+        let mut component = json!({
+            "name": format!("Worker{i:02}"), "type": "worker", "replicas": 2, "topologyConstraint": { "packDomain": "rack" },
+            "podTemplate": { "spec": { "containers": [main], "nodeSelector": { "pool": "gpu" } } },
+        });
+        if i % 2 == 0 {
+            component["multinode"] = json!({ "nodeCount": 4 });
+        }
+        component
+    };
+    json!({
+        "apiVersion": "nvidia.com/v1beta1",
+        "kind": "DynamoGraphDeployment",
+        "metadata": { "name": "serving", "namespace": "models" },
+        "spec": {
+            "topologyConstraint": { "packDomain": "zone" },
+            "env": [{ "name": "A", "value": "a" }],
+            "components": (0..25).map(component).collect::<Vec<_>>(),
+        },
+    })
+}
+
 /// Default and validate.
 fn admit(mut set: PodCliqueSet, view: &ClusterView, settings: &Settings) -> (PodCliqueSet, Verdict) {
     default_pod_clique_set(&mut set, None, settings);
@@ -104,6 +136,14 @@ fn benches(criterion: &mut Criterion) {
             (set, decoded.judged(verdict))
         };
         bencher.iter_batched(|| value.clone(), read, BatchSize::SmallInput);
+    });
+    let graph = Graph::read(&deployment()).object.expect("a deployment");
+    criterion.bench_function("dynamo/25", |bencher| {
+        bencher.iter(|| pod_clique_set(black_box(&graph), &settings));
+    });
+    criterion.bench_function("dynamo/25+read", |bencher| {
+        let read = |value: Value| pod_clique_set(&Graph::read(&value).object.expect("a deployment"), &settings);
+        bencher.iter_batched(deployment, read, BatchSize::SmallInput);
     });
     criterion.bench_function("validate/decoded", |bencher| {
         bencher.iter_batched(|| decoded.clone(), |set| admit(set, &view, &settings), BatchSize::SmallInput);

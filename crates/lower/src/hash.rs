@@ -48,9 +48,15 @@ fn pod_template(set: &PodCliqueSet, clique: &CliqueTemplate) -> Value {
     })
 }
 
-fn hash(value: &Value) -> String {
+/// One text for one value.
+pub(crate) fn canonical(value: &Value) -> String {
     let mut text = String::new();
     write_canonical(value, &mut text);
+    text
+}
+
+fn hash(value: &Value) -> String {
+    let text = canonical(value);
     let digest = Sha256::digest(text.as_bytes());
     let head = digest.first_chunk().map_or(0, |head| u64::from_be_bytes(*head));
     format!("{VERSION}-{head:016x}")

@@ -5,6 +5,7 @@
 
 mod claims;
 mod cliques;
+pub mod dynamo;
 mod expand;
 pub mod explanation;
 mod gangs;

@@ -2,8 +2,10 @@
 
 use super::Verdict;
 use crate::crd;
+use crate::dynamo::Shape;
 use crate::field::{FieldError, Path};
 use crate::kinds::config::OperatorConfiguration;
+use crate::kinds::dynamo::{map_of_services, services_list};
 use crate::names::group;
 use crate::schema::{self, Checked, Cut};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -27,17 +29,20 @@ pub enum Kind {
     PodGang,
     /// `operator.config.grove.io/v1alpha1` OperatorConfiguration.
     OperatorConfiguration,
+    /// `nvidia.com/v1beta1` and `nvidia.com/v1alpha1` DynamoGraphDeployment.
+    DynamoGraphDeployment,
 }
 
 impl Kind {
     /// All kinds that admission judges.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::PodCliqueSet,
         Self::PodCliqueScalingGroup,
         Self::PodClique,
         Self::ClusterTopology,
         Self::PodGang,
         Self::OperatorConfiguration,
+        Self::DynamoGraphDeployment,
     ];
 
     /// The kind's name.
@@ -49,17 +54,27 @@ impl Kind {
             Self::ClusterTopology => "ClusterTopology",
             Self::PodGang => "PodGang",
             Self::OperatorConfiguration => "OperatorConfiguration",
+            Self::DynamoGraphDeployment => "DynamoGraphDeployment",
         }
     }
 
-    /// The kind's API group and version.
+    /// The kind's API group and version; of several versions, the one that is stored.
     pub fn api_version(self) -> String {
+        if self == Self::DynamoGraphDeployment {
+            return format!("{}/{}", group::NVIDIA, group::V1BETA1);
+        }
         let group = match self {
             Self::PodGang => group::SCHEDULER,
             Self::OperatorConfiguration => group::CONFIG,
             _ => group::GROVE,
         };
         format!("{group}/{}", group::V1ALPHA1)
+    }
+
+    /// Whether objects of the kind may be written in this group and version.
+    pub fn serves(self, api_version: &str) -> bool {
+        let older = format!("{}/{}", group::NVIDIA, group::V1ALPHA1);
+        api_version == self.api_version() || (self == Self::DynamoGraphDeployment && api_version == older)
     }
 
     /// The kind of that name, whatever its group.
@@ -78,6 +93,25 @@ static CRD_SCHEMAS: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
     crd::own().iter().filter_map(|crd| Some((crd.spec.names.kind.clone(), schema(crd)?))).collect()
 });
 static CONFIG_SCHEMA: LazyLock<Value> = LazyLock::new(schema::derived::<OperatorConfiguration>);
+/// What a deployment has to look like in each of its shapes. An API server takes services as they come; here they are looked at.
+static DYNAMO_SCHEMAS: LazyLock<BTreeMap<Shape, Value>> = LazyLock::new(|| {
+    let crd = serde_json::to_value(crd::dynamo()).unwrap_or_default();
+    let versions = crd["spec"]["versions"].as_array().cloned().unwrap_or_default();
+    let of = |name: &str| {
+        let version = versions.iter().find(|version| version["name"] == name);
+        version.map(|version| version["schema"]["openAPIV3Schema"].clone()).unwrap_or_default()
+    };
+    let with = |services: Value| {
+        let mut schema = of(group::V1ALPHA1);
+        schema["properties"]["spec"]["properties"]["services"] = services;
+        schema
+    };
+    BTreeMap::from([
+        (Shape::List, with(services_list())),
+        (Shape::Map, with(map_of_services())),
+        (Shape::Components, of(group::V1BETA1)),
+    ])
+});
 
 /// An object read from JSON.
 #[derive(Debug)]
@@ -91,6 +125,21 @@ impl<T> Decoded<T> {
     /// The object, if it is whole: nothing had to be cut out of it.
     pub fn whole(self) -> Option<T> {
         self.object.filter(|_| self.form.cut.is_empty())
+    }
+
+    /// Goes on from what could be read. What is wrong there is told only if the form has not told it.
+    pub fn and_then<U>(mut self, next: impl FnOnce(T) -> Result<U, FieldError>) -> Decoded<U> {
+        let object = match self.object.map(next) {
+            Some(Ok(object)) => Some(object),
+            Some(Err(error)) => {
+                if self.form.errors.is_empty() {
+                    self.form.errors.push(error);
+                }
+                None
+            }
+            None => None,
+        };
+        Decoded { object, form: self.form }
     }
 
     /// What is wrong with the form, together with what the rules say of the object. A fault that both found is told in
@@ -137,18 +186,27 @@ pub fn decode<T: DeserializeOwned>(kind: Kind, value: Value) -> Decoded<T> {
         return Decoded { object: None, form };
     };
     // A kind that is read under another name, such as ClusterTopologyBinding, counts as ours from here on.
-    fields.insert("apiVersion".to_owned(), kind.api_version().into());
+    let written = fields.get("apiVersion").and_then(Value::as_str).filter(|written| kind.serves(written));
+    let api_version = written.map_or_else(|| kind.api_version(), str::to_owned);
     fields.insert("kind".to_owned(), kind.as_str().into());
+    let schema = match kind {
+        Kind::DynamoGraphDeployment => {
+            &DYNAMO_SCHEMAS[&Shape::of(fields.get("spec").unwrap_or(&Value::Null), &api_version)]
+        }
+        Kind::OperatorConfiguration => &CONFIG_SCHEMA,
+        _ => &CRD_SCHEMAS[kind.as_str()],
+    };
+    fields.insert("apiVersion".to_owned(), api_version.into());
     if kind == Kind::OperatorConfiguration {
         let mut value = Value::Object(fields);
-        form = schema::check(&CONFIG_SCHEMA, &mut value, &Path::root());
+        form = schema::check(schema, &mut value, &Path::root());
         return finish(value, form);
     }
     let head: Map<_, _> = ["apiVersion", "kind"].into_iter().filter_map(|key| fields.remove_entry(key)).collect();
     let metadata = fields.remove("metadata").filter(|metadata| !metadata.is_null());
     let metadata = metadata_form(metadata.unwrap_or_else(|| Value::Object(Map::new())), &mut form);
     let mut body = Value::Object(fields);
-    let checked = schema::check(&CRD_SCHEMAS[kind.as_str()], &mut body, &Path::root());
+    let checked = schema::check(schema, &mut body, &Path::root());
     form.errors.extend(checked.errors);
     form.cut.extend(checked.cut);
     if let Value::Object(fields) = &mut body {

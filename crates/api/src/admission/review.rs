@@ -164,6 +164,11 @@ impl Leave {
         }
     }
 
+    /// Whether the object is being deleted.
+    pub fn is_deleted(self) -> bool {
+        self.deleted
+    }
+
     /// Takes back what is not to be held against the object.
     pub fn excuse(self, verdict: &mut Verdict) {
         // Nothing holds up an object that is being deleted, but for the lock on levels that others still use.

@@ -2,6 +2,7 @@
 
 use crate::edit::{at, edited, matches, parsed, yaml};
 use serde_json::Value;
+use trellis_api::admission::dynamo::{self, DynamoReview, TopologyRead};
 use trellis_api::admission::object::{Decoded, Kind, decode};
 use trellis_api::admission::{
     ClusterView, Verdict, default_cluster_topology, default_pod_clique_set, validate_cluster_topology,
@@ -66,6 +67,8 @@ pub struct Case {
     view: ClusterView,
     settings: Settings,
     by_operator: bool,
+    /// What a server answers to whoever looks for a topology, instead of the one in the view.
+    refusal: Option<(u16, bool, String)>,
     warnings: Vec<String>,
 }
 
@@ -96,6 +99,7 @@ pub fn written(kind: Kind, text: &str, edits: &[&str]) -> Case {
         view: ClusterView::default(),
         settings: Settings::default(),
         by_operator: false,
+        refusal: None,
         warnings: Vec::new(),
     };
     case.topology("grove-topology", "zone block rack host numa")
@@ -170,6 +174,12 @@ impl Case {
         self
     }
 
+    /// Topologies cannot be read: the code of the server's answer, whether it names what was asked for, and its words.
+    pub fn unreadable(mut self, code: u16, has_name: bool, message: &str) -> Self {
+        self.refusal = Some((code, has_name, message.to_owned()));
+        self
+    }
+
     /// Warnings that the request should earn.
     pub fn warns(mut self, warnings: &[&str]) -> Self {
         self.warnings = warnings.iter().map(|text| (*text).to_owned()).collect();
@@ -208,6 +218,11 @@ impl Case {
         let stored = match self.kind {
             Kind::PodCliqueSet => self.defaulted_set().0.object.map(|set| serde_json::to_value(set).expect("JSON")),
             Kind::ClusterTopology => self.defaulted_topology().object.map(|t| serde_json::to_value(t).expect("JSON")),
+            Kind::DynamoGraphDeployment => {
+                let mut object = self.object.clone();
+                dynamo::default(&mut object);
+                Some(object)
+            }
             _ => None,
         };
         stored.expect("an object that can be read")
@@ -233,6 +248,16 @@ impl Case {
             }
             Kind::OperatorConfiguration => {
                 judged(decode(self.kind, self.object.clone()), validate_operator_configuration)
+            }
+            Kind::DynamoGraphDeployment => {
+                let review = DynamoReview::of(&self.object, self.old.as_ref());
+                let found = |name: &str| match &self.refusal {
+                    Some((code, has_name, message)) => TopologyRead::refused(*code, *has_name, message),
+                    None => TopologyRead::in_view(&self.view, name),
+                };
+                let topology = review.wants_topology(&self.settings).map_or(TopologyRead::Unread, found);
+                // What is made of it is judged where it is made.
+                review.judge(&topology, &self.settings, |_, _, _| Verdict::default())
             }
             other => panic!("nothing to judge in a {}", other.as_str()),
         }

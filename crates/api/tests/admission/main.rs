@@ -1,5 +1,5 @@
-//! What admission allows and refuses, one table for each rule. A test's name says where its rule stands: `s000`, `s001`
-//! and `s002` are the specification's documents, `d` a numbered decision, `grove` a section of the Grove reference.
+//! What admission allows and refuses, one table for each rule. A test's name says where its rule stands: `s000` to
+//! `s003` are the specification's documents, `d` a numbered decision, `grove` and `dynamo` a section of the reference of that name.
 //!
 //! Expectations are written from those texts. All errors and warnings of a case are compared, in order.
 
@@ -10,6 +10,11 @@ mod constraints;
 mod counts;
 mod crds;
 mod defaults;
+mod dynamo;
+mod dynamo_convert;
+mod dynamo_crd;
+mod dynamo_topology;
+mod dynamo_update;
 mod edit;
 mod form;
 mod harness;

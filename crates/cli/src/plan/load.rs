@@ -46,7 +46,7 @@ pub fn load(args: &PlanArgs, live: Option<Vec<Object>>, progress: &Progress) -> 
     let mut gathered = Gathered::default();
     let mut sets = Vec::new();
     for object in objects {
-        if object.role == Role::Judged(Kind::PodCliqueSet) {
+        if matches!(object.role, Role::Judged(Kind::PodCliqueSet | Kind::DynamoGraphDeployment)) {
             sets.push(object);
         } else {
             let is_live = object.is_live();
@@ -58,7 +58,11 @@ pub fn load(args: &PlanArgs, live: Option<Vec<Object>>, progress: &Progress) -> 
         return Ok(None);
     }
     for object in by_name(sets) {
-        let Some(set) = world::pod_clique_set(&object, None, &settings).decoded.object else { continue };
+        let set = match object.role {
+            Role::Judged(Kind::DynamoGraphDeployment) => world::set_of_deployment(&object, &settings),
+            _ => world::pod_clique_set(&object, None, &settings).decoded.object,
+        };
+        let Some(set) = set else { continue };
         fit = add_set(&set, &object, &live, &view, &settings, &mut gathered)? && fit;
     }
     if !fit {
@@ -88,7 +92,8 @@ fn admit(objects: &[Object], view: &ClusterView, settings: &Settings) -> Result<
     let mut fit = true;
     for object in objects {
         match object.role {
-            Role::Judged(Kind::PodCliqueSet | Kind::ClusterTopology | Kind::PodGang) | Role::Unknown => {}
+            Role::Judged(Kind::PodCliqueSet | Kind::DynamoGraphDeployment | Kind::ClusterTopology | Kind::PodGang)
+            | Role::Unknown => {}
             Role::Judged(_) | Role::Pod | Role::Foreign => continue,
         }
         let other =
@@ -98,7 +103,8 @@ fn admit(objects: &[Object], view: &ClusterView, settings: &Settings) -> Result<
             Some(other) => validate::twice(object, other),
             None => validate::judge(object, None, view, settings)?,
         };
-        if object.role == Role::Judged(Kind::PodCliqueSet) && object.identity().is_none() {
+        let is_made = matches!(object.role, Role::Judged(Kind::PodCliqueSet | Kind::DynamoGraphDeployment));
+        if is_made && object.identity().is_none() {
             let message = "a generated name is not known before the set is created";
             verdict.errors.push(FieldError::required(&Path::new("metadata.name"), message));
         }
@@ -109,8 +115,8 @@ fn admit(objects: &[Object], view: &ClusterView, settings: &Settings) -> Result<
 
 /// The sets in the order of their names, each once: files decide nothing.
 fn by_name(mut sets: Vec<Object>) -> Vec<Object> {
-    sets.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
-    sets.dedup_by(|a, b| (&a.namespace, &a.name) == (&b.namespace, &b.name));
+    sets.sort_by(|a, b| (&a.namespace, &a.name, a.role).cmp(&(&b.namespace, &b.name, b.role)));
+    sets.dedup_by(|a, b| (&a.namespace, &a.name, a.role) == (&b.namespace, &b.name, b.role));
     sets
 }
 

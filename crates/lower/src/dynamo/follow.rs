@@ -1,0 +1,122 @@
+//! What admission says of the PodCliqueSet that a deployment becomes, told of the deployment: every path of the set leads back to a field
+//! that the user wrote. So nothing is admitted that could not be made.
+
+use super::{Role, places, pod_clique_set};
+use trellis_api::admission::{
+    ClusterView, Verdict, default_pod_clique_set, pod_clique_set_structure, validate_pod_clique_set,
+};
+use trellis_api::dynamo::Graph;
+use trellis_api::field::{FieldError, Path};
+use trellis_api::kinds::PodCliqueSet;
+use trellis_api::settings::Settings;
+
+/// What speaks against the set of a deployment that is created, or that replaces `old`.
+pub fn follow(graph: &Graph, old: Option<&Graph>, view: &ClusterView, settings: &Settings) -> Verdict {
+    let before = old.map(|old| made(old, None, settings));
+    let set = made(graph, before.as_ref(), settings);
+    traced(graph, validate_pod_clique_set(&set, before.as_ref(), view, settings))
+}
+
+/// The same as far as it shows in the deployment alone.
+pub fn follow_structure(graph: &Graph, settings: &Settings) -> Verdict {
+    traced(graph, pod_clique_set_structure(&made(graph, None, settings), None, settings))
+}
+
+/// The set as it would be stored.
+fn made(graph: &Graph, before: Option<&PodCliqueSet>, settings: &Settings) -> PodCliqueSet {
+    let mut set = pod_clique_set(graph, settings);
+    default_pod_clique_set(&mut set, before, settings);
+    set
+}
+
+fn traced(graph: &Graph, verdict: Verdict) -> Verdict {
+    let error = |error: FieldError| FieldError { field: origin(graph, &error.field).to_string(), ..error };
+    let warning = |warning: String| match warning.split_once(": ") {
+        Some((path, text)) => format!("{}: {text}", origin(graph, path)),
+        None => warning,
+    };
+    Verdict {
+        errors: verdict.errors.into_iter().map(error).collect(),
+        warnings: verdict.warnings.into_iter().map(warning).collect(),
+    }
+}
+
+/// Where in the deployment a field of the set comes from.
+fn origin(graph: &Graph, field: &str) -> Path {
+    if let Some(rest) = field.strip_prefix("spec.template.cliques[")
+        && let Some((index, rest)) = rest.split_once(']')
+        && let Some((i, _, role)) = index.parse().ok().and_then(|index: usize| places(graph).nth(index))
+    {
+        return of_clique(graph, i, role, rest.trim_start_matches('.'));
+    }
+    if let Some(rest) = field.strip_prefix("spec.template.podCliqueScalingGroups[")
+        && let Some((index, rest)) = rest.split_once(']')
+    {
+        let components = graph.components().iter().enumerate();
+        let mut groups = components.filter(|(_, component)| component.is_group());
+        if let Some((i, _)) = index.parse().ok().and_then(|index: usize| groups.nth(index)) {
+            return of_group(graph, i, rest.trim_start_matches('.'));
+        }
+    }
+    if let Some(rest) = field.strip_prefix("spec.template.topologyConstraint") {
+        return Path::new(&format!("spec.topologyConstraint{rest}"));
+    }
+    if field == "spec.template.clusterTopologyName" {
+        return graph.topology_name_path();
+    }
+    for kept in ["labels", "annotations"] {
+        if let Some(rest) = field.strip_prefix(&format!("metadata.{kept}")) {
+            return Path::new(&format!("spec.{kept}{rest}"));
+        }
+    }
+    match field {
+        "spec.template.priorityClassName" => Path::new("spec.priorityClassName"),
+        _ if field.starts_with("metadata") => Path::new(field),
+        _ if field.starts_with("spec.template.cliqueStartupType") => Path::new("spec.backendFramework"),
+        _ => graph.components_path(),
+    }
+}
+
+fn of_clique(graph: &Graph, i: usize, role: Role, rest: &str) -> Path {
+    let path = graph.path(i);
+    if let Some(pod) = rest.strip_prefix("spec.podSpec") {
+        return of_pod(graph, i, pod.trim_start_matches('.'));
+    }
+    for kept in ["labels", "annotations"] {
+        if let Some(key) = rest.strip_prefix(kept) {
+            let key = key.strip_prefix('[').and_then(|key| key.strip_suffix(']'));
+            let found = graph.metadata_path(i, kept, key);
+            return key.map_or(found.clone(), |key| found.key(key));
+        }
+    }
+    match rest {
+        "spec.replicas" if role == Role::Worker => path.child("multinode").child("nodeCount"),
+        "spec.replicas" => path.child("replicas"),
+        "spec.minAvailable" if role == Role::Worker => path.child("multinode").child("nodeCount"),
+        "spec.minAvailable" => path.child("minAvailable"),
+        _ if rest.starts_with("topologyConstraint") => path.child(rest),
+        "name" | "spec.roleName" => graph.name_path(i),
+        _ => path,
+    }
+}
+
+fn of_group(graph: &Graph, i: usize, rest: &str) -> Path {
+    let path = graph.path(i);
+    match rest {
+        "replicas" | "minAvailable" => path.child(rest),
+        _ if rest.starts_with("topologyConstraint") => path.child(rest),
+        "name" => graph.name_path(i),
+        _ => path,
+    }
+}
+
+/// Fields of the pods stand where they stood, but for variables: those of the deployment come before a component's own.
+fn of_pod(graph: &Graph, i: usize, field: &str) -> Path {
+    if let Some(at) = field.find(".env[") {
+        return graph.pod_path(i, &field[..at + ".env".len()]);
+    }
+    match field.is_empty() {
+        true => graph.path(i),
+        false => graph.pod_path(i, field),
+    }
+}

@@ -1,0 +1,84 @@
+//! vLLM over several nodes: one model over all of them by torch's own processes or by Ray, or a copy of the model on each, in step.
+
+use super::line::{Line, shell};
+use super::{MASTER_PORT, Node};
+use crate::pods::push;
+use serde_json::{Map, Value, json};
+use trellis_api::kinds::dynamo::Backend;
+use trellis_api::names::dynamo::{WAIT_FOR_LEADER, annotation};
+
+const RAY_PORT: i32 = 6379;
+const DATA_PARALLEL_PORT: i32 = 13445;
+
+pub fn span(node: &Node<'_>, main: &mut Map<String, Value>, spec: &mut Map<String, Value>) {
+    let Some(mut line) = Line::of(main) else { return };
+    let number = |names: &[&str]| line.number(names).unwrap_or(1).clamp(1, 1 << 20);
+    let per_copy = number(&["--tensor-parallel-size", "-tp"]) * number(&["--pipeline-parallel-size", "-pp"]);
+    let copies = number(&["--data-parallel-size", "-dp"]);
+    let gpus = Node::gpus(main);
+    if per_copy > gpus {
+        match node.graph.annotation(annotation::VLLM_BACKEND) {
+            Some("ray") => ray(node, &mut line),
+            _ => torch(node, &mut line, main, spec),
+        }
+    } else if copies > 1 {
+        data_parallel(node, &mut line, gpus / per_copy);
+    }
+    line.write(main);
+}
+
+/// One model over all nodes; the workers serve nothing themselves.
+fn torch(node: &Node<'_>, line: &mut Line, main: &Map<String, Value>, spec: &mut Map<String, Value>) {
+    let (leader, nodes, rank) = (node.leader(), node.component.nodes(), node.rank());
+    let mut flags = format!(
+        "--distributed-executor-backend mp --nnodes {nodes} --master-addr {leader} --master-port {MASTER_PORT} --node-rank {rank}"
+    );
+    if !node.is_leader() {
+        flags.push_str(" --headless");
+        wait_for_leader(&leader, main, spec);
+    }
+    line.add(Backend::Vllm, &flags, !node.is_leader());
+}
+
+/// Workers give up soon if nobody answers, so they are started when somebody does. Requests equal limits, so that a Guaranteed pod stays one.
+fn wait_for_leader(leader: &str, main: &Map<String, Value>, spec: &mut Map<String, Value>) {
+    let Some(image) = main.get("image").filter(|image| image.is_string()) else { return };
+    let script = format!(
+        "import socket, time\nwhile True:\n    try:\n        socket.create_connection(('{leader}', {MASTER_PORT}), 5).close()\n        \
+         break\n    except OSError:\n        time.sleep(2)"
+    );
+    let resources = json!({ "cpu": "100m", "memory": "128Mi" });
+    let container = json!({
+        "name": WAIT_FOR_LEADER,
+        "image": image,
+        "command": ["python3", "-c"],
+        "args": [script],
+        "resources": { "requests": resources, "limits": resources },
+    });
+    push(spec, "initContainers", container);
+}
+
+fn ray(node: &Node<'_>, line: &mut Line) {
+    let text = match node.is_leader() {
+        true => {
+            line.add(Backend::Vllm, "--distributed-executor-backend ray", false);
+            format!("ray start --head --port={RAY_PORT} && {}", line.text())
+        }
+        false => format!("ray start --address={}:{RAY_PORT} --block", node.leader()),
+    };
+    *line = Line::Shell { before: shell(), line: text, behind: Vec::new() };
+}
+
+/// A copy on each node, or several; each node serves its own.
+fn data_parallel(node: &Node<'_>, line: &mut Line, local: i64) {
+    let start = match node.is_leader() {
+        true => "0".to_owned(),
+        false => format!("$(({local} * ({} + 1)))", trellis_api::names::env::POD_INDEX),
+    };
+    let flags = format!(
+        "--data-parallel-hybrid-lb --data-parallel-size-local {local} --data-parallel-start-rank {start} --data-parallel-address {} \
+         --data-parallel-rpc-port {DATA_PARALLEL_PORT}",
+        node.leader()
+    );
+    line.add(Backend::Vllm, &flags, !node.is_leader());
+}
