@@ -148,6 +148,10 @@ pub(super) fn stored(value: &Value) -> Value {
     if let Some(parts) = Parts::of(&value["spec"]) {
         stored["spec"] = parts.ruled(Shape::Components).join();
     }
+    // Either name is understood in either version.
+    if let Some(Value::Object(constraint)) = stored.pointer_mut("/spec/topologyConstraint") {
+        rename(constraint, ("topologyProfile", "clusterTopologyName"));
+    }
     stored["apiVersion"] = version(group::V1BETA1).into();
     rename_status(&mut stored, "services", "components");
     stored

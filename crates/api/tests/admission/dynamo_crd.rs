@@ -26,7 +26,7 @@ fn dynamo1_names_versions_and_columns() {
     assert_eq!(crd.spec.scope, "Namespaced");
     let found: Vec<(String, bool, bool)> =
         crd.spec.versions.iter().map(|version| (version.name.clone(), version.served, version.storage)).collect();
-    assert_eq!(found, [("v1alpha1".to_owned(), true, false), ("v1beta1".to_owned(), true, true)]);
+    assert_eq!(found, [("v1beta1".to_owned(), true, true), ("v1alpha1".to_owned(), true, false)]);
     for version in &crd.spec.versions {
         let subresources = version.subresources.clone().unwrap_or_default();
         assert!(subresources.status.is_some() && subresources.scale.is_none(), "{}", version.name);

@@ -88,7 +88,7 @@ pub struct DeploymentTopology {
 
 /// A service of the graph.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct Service {
     /// What the service is for: `frontend`, `worker`, `planner`, `epp` or a word of the user's.
@@ -149,6 +149,7 @@ pub struct Multinode {
 
 /// The memory at `/dev/shm`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct SharedMemory {
     /// Whether there is none.
@@ -160,6 +161,7 @@ pub struct SharedMemory {
 
 /// Labels and annotations of pods.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
 pub struct ExtraPodMetadata {
     /// Labels of the pods.
