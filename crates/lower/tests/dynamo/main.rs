@@ -3,6 +3,7 @@
 
 mod cases;
 mod follow;
+mod golden;
 mod mapping;
 mod multinode;
 mod pods;
