@@ -17,9 +17,12 @@ pub fn own() -> Vec<CustomResourceDefinition> {
 /// Dynamo's kind, in both versions. They differ in shape, so an operator that serves it puts its conversion webhook in; without one,
 /// an object is handed out in the shape that it was written in, and read all the same.
 pub fn dynamo() -> CustomResourceDefinition {
-    let versions = vec![dynamo::v1alpha1::DynamoGraphDeployment::crd(), dynamo::DynamoGraphDeployment::crd()];
-    let merged = kube_core::crd::merge_crds(versions, V1BETA1).expect("versions of one kind");
-    tidy(&merged)
+    tidy(&merged(vec![dynamo::v1alpha1::DynamoGraphDeployment::crd(), dynamo::DynamoGraphDeployment::crd()]))
+}
+
+/// Versions of one kind as one definition.
+fn merged(versions: Vec<CustomResourceDefinition>) -> CustomResourceDefinition {
+    kube_core::crd::merge_crds(versions, V1BETA1).expect("versions of one kind")
 }
 
 /// KAI's kinds, for clusters that do not run KAI.

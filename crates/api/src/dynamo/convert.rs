@@ -76,8 +76,10 @@ impl Parts {
         let (here, there) = (self.shape, memory.shape);
         let mut parts: Vec<(String, Map<String, Value>)> = Vec::new();
         for (name, part) in &self.parts {
-            let known = memory.parts.iter().find(|(known, _)| known == name).map(|(_, known)| known);
-            let same = known.filter(|known| there == to && rule(there, here, known) == *part);
+            // By what it says too: of two with one name, each has its own.
+            let is_same = |known: &Map<String, Value>| there == to && rule(there, here, known) == *part;
+            let same = memory.parts.iter().find(|(known, before)| known == name && is_same(before));
+            let same = same.map(|(_, before)| before);
             parts.push((name.clone(), same.cloned().unwrap_or_else(|| rule(here, to, part))));
         }
         if here == Shape::Map {

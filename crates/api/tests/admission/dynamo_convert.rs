@@ -124,6 +124,7 @@ fn components_come_back_as_they_were() {
     check("{components: [{name: a, podTemplate: {spec: {containers: [{name: side}, {name: main}]}}}]}");
     check("{components: [{name: a, podTemplate: {metadata: {labels: {x: y}, name: odd}, spec: {}, more: 1}}]}");
     check("{components: [{name: a, type: prefill, sharedMemorySize: 0}, {name: a}], env: [], experimental: {x: [1]}}");
+    check("{components: [{name: a}, {name: a, sharedMemorySize: 0}]}");
     check("{services: {a: {}}}");
 }
 
