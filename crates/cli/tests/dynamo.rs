@@ -53,11 +53,28 @@ fn examples_render_down_to_pods() {
     }
 }
 
+/// A claim that the examples mount, bound to a volume that every node can reach.
+const CLAIM: &str = "
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: models, namespace: default}
+spec: {accessModes: [ReadWriteMany], volumeName: models, resources: {requests: {storage: 1Ti}}}
+status: {phase: Bound}
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: models}
+spec: {accessModes: [ReadWriteMany], capacity: {storage: 1Ti}, nfs: {server: files, path: /models}, claimRef: {name: models, namespace: default}}
+status: {phase: Bound}
+";
+
 #[test]
 fn examples_are_placed() {
     let cluster = examples().join("plan/cluster.yaml");
+    let claim = Path::new(env!("CARGO_TARGET_TMPDIR")).join("claim.yaml");
+    std::fs::write(&claim, CLAIM).expect("a file in the temporary folder");
     for file in files() {
-        let output = trellis(&["plan", "-o", "json"], &[&cluster, &file]);
+        let output = trellis(&["plan", "-o", "json"], &[&cluster, &claim, &file]);
         assert_eq!(output.status.code(), Some(0), "{}: {}", file.display(), said(&output));
     }
 }

@@ -86,7 +86,7 @@ fn deployment() -> Value {
             "name": format!("Worker{i:02}"), "type": "worker", "replicas": 2, "topologyConstraint": { "packDomain": "rack" },
             "podTemplate": { "spec": { "containers": [main], "nodeSelector": { "pool": "gpu" } } },
         });
-        if i % 2 == 0 {
+        if i.is_multiple_of(2) {
             component["multinode"] = json!({ "nodeCount": 4 });
         }
         component

@@ -9,9 +9,9 @@ use crate::names::dynamo::annotation::WRITTEN_SPEC;
 use crate::names::group;
 use serde_json::{Map, Value, json};
 
-/// A spec in its parts.
+/// A spec, taken apart.
 #[derive(Clone, Debug, PartialEq)]
-struct Parts {
+struct Apart {
     shape: Shape,
     /// Everything but the components.
     head: Map<String, Value>,
@@ -19,7 +19,7 @@ struct Parts {
     parts: Vec<(String, Map<String, Value>)>,
 }
 
-impl Parts {
+impl Apart {
     /// Takes a spec apart. Nothing, if its components are no such thing: then it is handed on as it is, to be refused elsewhere.
     fn of(spec: &Value) -> Option<Self> {
         let shape = Shape::of(spec, "");
@@ -147,7 +147,7 @@ fn rename(fields: &mut Map<String, Value>, (from, to): (&str, &str)) {
 /// An object in the version that is stored, for reading: by its shape, whatever version it says it has.
 pub(super) fn stored(value: &Value) -> Value {
     let mut stored = value.clone();
-    if let Some(parts) = Parts::of(&value["spec"]) {
+    if let Some(parts) = Apart::of(&value["spec"]) {
         stored["spec"] = parts.ruled(Shape::Components).join();
     }
     // Either name is understood in either version.
@@ -186,7 +186,7 @@ pub fn convert(object: &Value, to: &str) -> Result<Value, String> {
     let (from, into) = if is_stored { ("services", "components") } else { ("components", "services") };
     rename_status(&mut converted, from, into);
     let memory = recall(&mut converted);
-    let Some(parts) = Parts::of(&object["spec"]) else { return Ok(converted) };
+    let Some(parts) = Apart::of(&object["spec"]) else { return Ok(converted) };
     let was_stored = object["apiVersion"] == version(group::V1BETA1);
     let shape = match &memory {
         _ if !is_stored && parts.has_doubles() => Shape::List,
@@ -206,7 +206,7 @@ pub fn convert(object: &Value, to: &str) -> Result<Value, String> {
 }
 
 /// The shape that a version has where nobody chose another.
-fn usual(is_stored: bool, parts: &Parts) -> Shape {
+fn usual(is_stored: bool, parts: &Apart) -> Shape {
     match is_stored {
         true => Shape::Components,
         false if parts.has_doubles() => Shape::List,
@@ -215,7 +215,7 @@ fn usual(is_stored: bool, parts: &Parts) -> Shape {
 }
 
 /// Takes out the spec that went along.
-fn recall(object: &mut Value) -> Option<(Value, Parts)> {
+fn recall(object: &mut Value) -> Option<(Value, Apart)> {
     let annotations = object["metadata"].get_mut("annotations")?.as_object_mut()?;
     let text = annotations.remove(WRITTEN_SPEC)?;
     if annotations.is_empty()
@@ -224,7 +224,7 @@ fn recall(object: &mut Value) -> Option<(Value, Parts)> {
         metadata.remove("annotations");
     }
     let written: Value = serde_json::from_str(text.as_str()?).ok()?;
-    let parts = Parts::of(&written)?;
+    let parts = Apart::of(&written)?;
     Some((written, parts))
 }
 

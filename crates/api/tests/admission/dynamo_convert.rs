@@ -7,14 +7,14 @@ use trellis_api::dynamo::{conversion_review, convert};
 const ALPHA: &str = "nvidia.com/v1alpha1";
 const BETA: &str = "nvidia.com/v1beta1";
 
-fn object(version: &str, spec: Value) -> Value {
+fn object(version: &str, spec: &Value) -> Value {
     json!({ "apiVersion": version, "kind": "DynamoGraphDeployment", "metadata": { "name": "demo" }, "spec": spec })
 }
 
 /// What a v1alpha1 spec becomes, and that it comes back as it was.
 #[track_caller]
 fn check(alpha: &str, beta: &str) {
-    let written = object(ALPHA, yaml(alpha));
+    let written = object(ALPHA, &yaml(alpha));
     let converted = convert(&written, BETA).expect("it converts");
     assert_eq!(converted["spec"], yaml(beta));
     assert_eq!(converted["apiVersion"], BETA);
@@ -115,7 +115,7 @@ components:
 #[test]
 fn components_come_back_as_they_were() {
     let check = |beta: &str| {
-        let written = object(BETA, yaml(beta));
+        let written = object(BETA, &yaml(beta));
         let converted = convert(&written, ALPHA).expect("it converts");
         assert_eq!(convert(&converted, BETA).expect("it converts"), written, "{converted:#}");
     };
@@ -132,7 +132,7 @@ fn components_come_back_as_they_were() {
 #[test]
 fn changes_show_in_the_other_version() {
     let written =
-        object(ALPHA, yaml("{services: [{name: b, envs: [{name: A, value: x}]}, {name: a, sharedMemory: {}}]}"));
+        object(ALPHA, &yaml("{services: [{name: b, envs: [{name: A, value: x}]}, {name: a, sharedMemory: {}}]}"));
     let mut beta = convert(&written, BETA).expect("it converts");
     beta["spec"]["components"][1]["replicas"] = 7.into();
     let alpha = convert(&beta, ALPHA).expect("it converts");
@@ -143,7 +143,7 @@ fn changes_show_in_the_other_version() {
 
 #[test]
 fn status_names_components_or_services() {
-    let mut written = object(BETA, json!({ "components": [] }));
+    let mut written = object(BETA, &json!({ "components": [] }));
     written["status"] = json!({ "state": "pending", "components": { "a": { "replicas": 1 } } });
     let converted = convert(&written, ALPHA).expect("it converts");
     assert_eq!(converted["status"], json!({ "state": "pending", "services": { "a": { "replicas": 1 } } }));
@@ -155,17 +155,17 @@ fn what_cannot_be_taken_apart_is_handed_on() {
     for spec in
         [json!(null), json!(3), json!({ "services": 3 }), json!({ "components": [3] }), json!({ "services": [{}] })]
     {
-        let written = object(ALPHA, spec);
+        let written = object(ALPHA, &spec);
         assert_eq!(convert(&written, BETA).expect("it converts")["spec"], written["spec"]);
     }
     assert!(convert(&json!([]), BETA).is_err());
-    assert!(convert(&object(ALPHA, json!({})), "nvidia.com/v1").is_err());
+    assert!(convert(&object(ALPHA, &json!({})), "nvidia.com/v1").is_err());
 }
 
 #[test]
 fn conversion_reviews() {
     let request = |to: &str| {
-        let objects = [object(ALPHA, json!({ "services": { "a": {} } }))];
+        let objects = [object(ALPHA, &json!({ "services": { "a": {} } }))];
         let request = json!({ "uid": "u", "desiredAPIVersion": to, "objects": objects });
         conversion_review(
             &json!({ "apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": request }),

@@ -90,9 +90,8 @@ fn of_clique(graph: &Graph, i: usize, role: Role, rest: &str) -> Path {
         }
     }
     match rest {
-        "spec.replicas" if role == Role::Worker => path.child("multinode").child("nodeCount"),
+        "spec.replicas" | "spec.minAvailable" if role == Role::Worker => path.child("multinode").child("nodeCount"),
         "spec.replicas" => path.child("replicas"),
-        "spec.minAvailable" if role == Role::Worker => path.child("multinode").child("nodeCount"),
         "spec.minAvailable" => path.child("minAvailable"),
         _ if rest.starts_with("topologyConstraint") => path.child(rest),
         "name" | "spec.roleName" => graph.name_path(i),
