@@ -26,7 +26,8 @@ pub struct Gang {
     /// When it was created, in seconds; older goes first.
     pub created: i64,
     /// The gang whose domains this one must share: the base of a scaled gang. If that one is in the problem, this one
-    /// is placed after it, inside the domain that the base's root occupies at the base root's required level.
+    /// is placed after it, inside the domain that the base's root occupies at the base root's required level. Of those domains
+    /// in which the base fits it takes one, if there is one, in which this one fits beside it.
     pub base: Option<GangName>,
     /// Whether room is kept for it while it waits.
     pub reserve: bool,
@@ -34,6 +35,9 @@ pub struct Gang {
     pub groups: Vec<Group>,
     /// All members, bound and waiting. Finished ones are left out, and taken off the minimum of their leaf.
     pub pods: Vec<Pod>,
+    /// Members of a scaled gang that are known and held back until its base has a place. They get none and count for nothing;
+    /// but the base goes, if it can, where they will fit.
+    pub coming: Vec<Pod>,
     /// Places of members that are gone, kept for those that come back.
     pub holds: Vec<Hold>,
     /// Why the gang cannot be planned at all, whatever the cluster has.

@@ -41,6 +41,12 @@ impl<'a> Holds<'a> {
         }
     }
 
+    /// Takes those of some gangs off.
+    pub fn lift(&mut self, snapshot: &mut Snapshot, gangs: &[usize]) {
+        let owners = self.owners.iter_mut().filter(|owner| gangs.contains(&owner.gang));
+        owners.for_each(|owner| owner.charge(snapshot, false));
+    }
+
     /// Takes all of them off.
     pub fn hide(&mut self, snapshot: &mut Snapshot) {
         self.owners.iter_mut().for_each(|owner| owner.charge(snapshot, false));

@@ -59,10 +59,15 @@ pub fn plan(cluster: &Cluster, gangs: &[Gang], options: Options) -> Plan {
     plan_on(&mut snapshot, gangs, options)
 }
 
+/// What puts gangs in order.
+pub(crate) fn turn(gang: &Gang) -> (Reverse<i32>, i64, &GangName) {
+    (Reverse(gang.priority), gang.created, &gang.id)
+}
+
 /// The gangs in the order they are taken: priority, age, name; a base before what is scaled from it.
 pub fn order(gangs: &[Gang]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..gangs.len()).collect();
-    order.sort_by_key(|gang| (Reverse(gangs[*gang].priority), gangs[*gang].created, &gangs[*gang].id));
+    order.sort_by_key(|gang| turn(&gangs[*gang]));
     let by_name: FxHashMap<&GangName, usize> = gangs.iter().enumerate().map(|(i, gang)| (&gang.id, i)).collect();
     let mut taken = vec![false; gangs.len()];
     let mut result = Vec::with_capacity(gangs.len());

@@ -1,5 +1,7 @@
 //! How decisions are made in order: the minima of all gangs, then the rest of all, and at the end the proofs.
 
+mod family;
+
 use crate::cluster::{NodeId, Place};
 use crate::decide::{Decided, decide, fits};
 use crate::exact::Found;
@@ -11,6 +13,7 @@ use crate::proof::{Claim, DomainId};
 use crate::snapshot::Snapshot;
 use crate::state::Put;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 #[derive(Clone, Debug)]
 struct Planned {
@@ -26,6 +29,8 @@ pub(crate) struct Planner<'a> {
     gangs: &'a [Gang],
     options: Options,
     by_name: FxHashMap<&'a GangName, usize>,
+    /// For each base those that are scaled from it.
+    families: BTreeMap<usize, Vec<usize>>,
     decisions: Vec<Option<Planned>>,
     /// Gangs with members above the minimum, and where these went while the gang stood alone, if that is known.
     rest: Vec<(usize, Option<Placed>)>,
@@ -38,11 +43,19 @@ pub(crate) struct Planner<'a> {
 
 impl<'a> Planner<'a> {
     pub fn new(snapshot: &'a mut Snapshot, gangs: &'a [Gang], options: Options) -> Self {
+        let by_name: FxHashMap<&GangName, usize> = gangs.iter().enumerate().map(|(i, gang)| (&gang.id, i)).collect();
+        let mut families: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (index, gang) in gangs.iter().enumerate() {
+            if let Some(base) = gang.base.as_ref().and_then(|base| by_name.get(base)) {
+                families.entry(*base).or_default().push(index);
+            }
+        }
         Self {
             snapshot,
             gangs,
             options,
-            by_name: gangs.iter().enumerate().map(|(i, gang)| (&gang.id, i)).collect(),
+            by_name,
+            families,
             decisions: vec![None; gangs.len()],
             rest: Vec::new(),
             holds: Holds::new(gangs),
@@ -107,7 +120,7 @@ impl<'a> Planner<'a> {
     fn first(&mut self, index: usize) -> Planned {
         let gang = &self.gangs[index];
         let opened = self.show(index);
-        let (decided, steps, all, minimum) = match self.anchor(gang) {
+        let (decided, steps, all, mut minimum) = match self.anchor(gang) {
             Ok(anchor) => self.decide(gang, anchor),
             Err(claim) => (Decided::CannotFit(claim), 0, Vec::new(), Vec::new()),
         };
@@ -119,11 +132,17 @@ impl<'a> Planner<'a> {
                 let topology = gang.groups[0].constraint.map_or(0, |constraint| constraint.topology);
                 let topology = u16::try_from(topology).unwrap_or(u16::MAX);
                 root = found.confined[0].map(|index| DomainId { topology, index });
+                let (moved, steps) = self.for_family(index, root, &minimum);
+                decision.steps += steps;
+                let is_moved = moved.is_some();
+                if let Some(moved) = moved {
+                    (minimum, root) = (moved.minimum, Some(moved.root));
+                }
                 self.put(index, &minimum, &minimum);
                 let waiting = gang.pods.iter().filter(|pod| pod.bound.is_none()).count();
                 if minimum.len() < waiting {
                     let rest = all.into_iter().filter(|put| minimum.binary_search(put).is_err()).collect();
-                    self.rest.push((index, Some(rest)));
+                    self.rest.push((index, Some(rest).filter(|_| !is_moved)));
                 }
                 decision.placed = minimum;
             }

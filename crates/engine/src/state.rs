@@ -256,13 +256,15 @@ impl<'s, 'j> State<'s, 'j> {
 
     /// The places of a scope where pods of a kind may stand, with room or without.
     pub fn places(&self, kind: usize, scope: &Scope) -> impl Iterator<Item = Place> {
-        let zone_of_scope = scope.iter().find_map(|(topology, domain)| {
+        // Zones of several topologies are the same zones: a place is in all that are asked for.
+        let zones = scope.iter().filter_map(|(topology, domain)| {
             let domains = &self.snapshot.domains[*topology];
             domains.is_zone(*domain).then(|| domains.place(*domain))
         });
+        let zones: Vec<Place> = zones.collect();
         let nodes = self.nodes_in(scope);
         let places = nodes.into_iter().flat_map(move |node| self.places_on(kind, node));
-        places.filter(move |place| zone_of_scope.is_none_or(|zone| zone == *place))
+        places.filter(move |place| zones.iter().all(|zone| zone == place))
     }
 
     /// The places on a node where pods of a kind may stand.

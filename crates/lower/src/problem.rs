@@ -261,6 +261,10 @@ impl Closing<'_, '_> {
             }
             member.eligibility = eligible.of(member.kind, &closed);
         }
+        // Who else is where will be looked at when they may be placed.
+        for member in drafts.iter_mut().flat_map(|draft| &mut draft.coming) {
+            member.eligibility = eligible.of(member.kind, &[]);
+        }
     }
 }
 

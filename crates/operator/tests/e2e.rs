@@ -273,6 +273,8 @@ macro_rules! judged_by_place {
                 tas12_large_scaling_ratio,
                 tas13_not_enough_room,
                 tas14_several_replicas,
+                tas15_disaggregated,
+                tas16_disaggregated_replicas,
                 tas17_heterogeneous_cluster,
                 tas23_preferred,
             }

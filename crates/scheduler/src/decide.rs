@@ -66,7 +66,9 @@ impl Round {
             snapshot.add(Place { node: leaving.node, zone: None }, &leaving.request);
         }
         let relevant = relevant(&picture.gangs);
-        let some: Vec<Gang> = relevant.iter().map(|gang| picture.gangs[*gang].clone()).collect();
+        // Where a base goes depends on those that will follow it; of those it is enough to know them.
+        let coming = coming(&picture.gangs, &relevant);
+        let some: Vec<Gang> = relevant.iter().chain(&coming).map(|gang| picture.gangs[*gang].clone()).collect();
         let planned = plan_on(&mut snapshot, &some, options);
         let idle = Decision { outcome: Outcome::Placed, placed: Vec::new(), reserved: Vec::new(), steps: 0 };
         let mut decisions = vec![idle; picture.gangs.len()];
@@ -238,6 +240,17 @@ fn too_early(gangs: &[Gang], decisions: &[Decision]) -> Vec<usize> {
         holders.into_iter().any(|holder| *holder != gang && gangs[*holder].priority >= gangs[gang].priority)
     };
     if given_back.is_empty() { Vec::new() } else { (0..gangs.len()).filter(|gang| is_early(*gang)).collect() }
+}
+
+/// Gangs that are held back until their base has a place, and these bases, as far as they are not looked at anyway.
+fn coming(gangs: &[Gang], relevant: &[usize]) -> Vec<usize> {
+    let mut coming = BTreeSet::new();
+    for (at, gang) in gangs.iter().enumerate().filter(|(_, gang)| !gang.coming.is_empty()) {
+        let base = gang.base.as_ref().and_then(|base| gangs.binary_search_by(|other| other.id.cmp(base)).ok());
+        coming.extend([at].into_iter().chain(base));
+    }
+    coming.retain(|at| relevant.binary_search(at).is_err());
+    coming.into_iter().collect()
 }
 
 fn fence(picture: &Picture<'_>) -> BTreeMap<&'static str, Option<String>> {

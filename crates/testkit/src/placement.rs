@@ -7,6 +7,7 @@
 mod dump;
 pub mod exhaustive;
 mod facts;
+pub mod family;
 pub mod generate;
 pub mod invariants;
 pub mod milp;

@@ -5,6 +5,7 @@
 //! are tried first.
 
 mod changes;
+mod families;
 mod harness;
 mod mutants;
 mod oracles;
@@ -20,6 +21,7 @@ const SMALL_REGRESSIONS: &[u64] =
 const MEDIUM_REGRESSIONS: &[u64] = &[160, 312];
 const SEVERAL_REGRESSIONS: &[u64] = &[0, 12, 556, 597, 835, 855, 1028, 7678, 10_098];
 const PROOF_REGRESSIONS: &[u64] = &[5029];
+const FAMILY_REGRESSIONS: &[u64] = &[2401, 3116, 32_534];
 const HELD_REGRESSIONS: &[u64] = &[];
 const SEVERAL_HELD_REGRESSIONS: &[u64] = &[103, 855];
 
@@ -39,6 +41,11 @@ fn several_gangs_are_taken_in_order_and_none_waits_that_fits() {
 }
 
 #[test]
+fn a_base_goes_where_what_is_scaled_from_it_fits() {
+    harness::check(generate::family, 4_000, FAMILY_REGRESSIONS, |problem, _| families::judge(problem));
+}
+
+#[test]
 fn members_that_come_back_are_decided_as_by_exhaustive_search() {
     harness::check(generate::held, 20_000, HELD_REGRESSIONS, |problem, _| single::judge_by_exhaustion(problem));
 }
@@ -53,6 +60,7 @@ fn the_order_of_the_input_does_not_matter() {
     harness::check(generate::several_held, 2_000, SEVERAL_HELD_REGRESSIONS, several::judge_shuffled);
     harness::check(generate::several, 2_000, SEVERAL_REGRESSIONS, several::judge_shuffled);
     harness::check(generate::small, 2_000, SMALL_REGRESSIONS, several::judge_shuffled);
+    harness::check(generate::family, 1_000, FAMILY_REGRESSIONS, several::judge_shuffled);
 }
 
 #[test]

@@ -18,7 +18,8 @@ pub fn check_invariants(cases: u64) {
     let seeds = harness::seed()..harness::seed() + cases;
     for seed in seeds {
         let small = generate::small(seed);
-        let held = [generate::held(seed), generate::medium_held(seed), generate::several_held(seed)];
+        let held =
+            [generate::held(seed), generate::medium_held(seed), generate::several_held(seed), generate::family(seed)];
         for problem in [&small, &generate::medium(seed), &generate::several(seed)].into_iter().chain(&held) {
             let violations = invariants::violations(problem);
             assert!(violations.is_empty(), "seed {seed}: {violations:?}\n{problem}");

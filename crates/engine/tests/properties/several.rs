@@ -86,6 +86,7 @@ pub fn judge_shuffled(problem: &Problem, seed: u64) -> Judged {
     for gang in &mut shuffled.gangs {
         shuffle(&mut gang.pods, &mut dice);
         shuffle(&mut gang.holds, &mut dice);
+        shuffle(&mut gang.coming, &mut dice);
     }
     let (one, other) = (places(problem)?, places(&shuffled)?);
     if one == other {

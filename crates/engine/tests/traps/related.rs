@@ -82,6 +82,88 @@ fn a_scaled_gang_follows_its_base_in_one_plan() {
 }
 
 #[test]
+fn a_base_goes_where_what_is_scaled_from_it_fits() {
+    // Alone the base would take r1, which is just large enough for it.
+    check(
+        "topology t: rack host
+         r1/*: a1..a3 gpu=1
+         r2/*: b1..b6 gpu=1",
+        "base required=rack: 3 x gpu=1
+         scaled base=base: 2 x gpu=1",
+        "base: 3 placed
+         scaled: 2 placed
+         base at rack: r2
+         scaled at rack: r2",
+    );
+    // Where not all fit, it goes where most do, in their order.
+    check(
+        "topology t: rack host
+         r1/*: a1..a3 gpu=1
+         r2/*: b1..b5 gpu=1
+         r3/*: c1..c4 gpu=1",
+        "base required=rack: 3 x gpu=1
+         scaled-1 base=base: 2 x gpu=1
+         scaled-2 base=base: 2 x gpu=1",
+        "scaled-1: 2 placed
+         scaled-2: waits
+         base at rack: r2",
+    );
+    // One that fits nowhere is passed over, and the next is looked at.
+    check(
+        "topology t: rack host
+         r1/*: a1..a3 gpu=1
+         r2/*: b1..b5 gpu=1",
+        "base required=rack: 3 x gpu=1
+         scaled-1 base=base: 9 x gpu=1
+         scaled-2 base=base: 2 x gpu=1",
+        "scaled-1: waits
+         scaled-2: 2 placed
+         base at rack: r2",
+    );
+    // Its members above the minimum come after the minima of those.
+    check(
+        "topology t: rack host
+         r1/*: a1..a4 gpu=1
+         r2/*: b1..b5 gpu=1",
+        "base required=rack min=3: 4 x gpu=1
+         scaled base=base: 2 x gpu=1",
+        "base: 3 placed
+         scaled: 2 placed
+         base at rack: r2",
+    );
+}
+
+#[test]
+fn a_base_makes_room_for_what_is_scaled_from_it_where_they_share_a_domain() {
+    // Alone the base would stay in one rack, and leave a single place there.
+    check(
+        "topology t: block rack host
+         b1/r1/*: a1..a3 gpu=1
+         b1/r2/*: b1..b3 gpu=1",
+        "base required=block preferred=rack: 2 x gpu=1
+         scaled base=base
+         - g1 required=rack: 2 x gpu=1
+         - g2 required=rack: 2 x gpu=1",
+        "base: 2 placed
+         scaled: 4 placed
+         base at rack: 2",
+    );
+    // But it does not wait for them.
+    check(
+        "topology t: block rack host
+         b1/r1/*: a1..a3 gpu=1
+         b1/r2/*: b1..b3 gpu=1",
+        "base required=block preferred=rack: 2 x gpu=1
+         scaled base=base
+         - g1 required=rack: 3 x gpu=1
+         - g2 required=rack: 3 x gpu=1",
+        "base: 2 placed
+         scaled: waits
+         base at rack: 1",
+    );
+}
+
+#[test]
 fn a_scaled_gang_is_planned_after_its_base_whatever_its_priority() {
     check(
         "topology t: rack host

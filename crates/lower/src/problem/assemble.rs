@@ -89,8 +89,11 @@ pub(super) fn gangs(
             bound,
         })
     };
-    let gang =
-        |draft: Draft<'_>| Gang { pods: draft.members.into_iter().filter_map(&mut member).collect(), ..draft.gang };
+    let gang = |draft: Draft<'_>| Gang {
+        pods: draft.members.into_iter().filter_map(&mut member).collect(),
+        coming: draft.coming.into_iter().filter_map(&mut member).collect(),
+        ..draft.gang
+    };
     drafts.into_iter().map(gang).collect()
 }
 

@@ -34,6 +34,8 @@ pub(super) struct Draft<'a> {
     pub meta: &'a ObjectMeta,
     pub gang: Gang,
     pub members: Vec<Member>,
+    /// Those that are held back until the base has a place.
+    pub coming: Vec<Member>,
 }
 
 impl<'a> Draft<'a> {
@@ -52,7 +54,7 @@ impl<'a> Draft<'a> {
             id,
             ..Gang::default()
         };
-        Self { kind, index, meta, gang, members: Vec::new() }
+        Self { kind, index, meta, gang, members: Vec::new(), coming: Vec::new() }
     }
 
     /// Adds a group under another one. Of an inner group all children must be placed, until it is said otherwise.
@@ -113,7 +115,7 @@ pub(super) fn settle<'a>(
         for member in &mut draft.members {
             let pod = facts(*member);
             match pod.state {
-                State::Waiting | State::Bound(_) => {
+                State::Waiting | State::Coming | State::Bound(_) => {
                     let (kind, errors) = kinds.intern(pod.spec());
                     faults.of("Pod", index(pod.index), &pod.pod.metadata).extend(errors);
                     member.kind = kind;
@@ -126,6 +128,9 @@ pub(super) fn settle<'a>(
                 State::Gated => notes.gated.count(|| pod.title()),
                 State::Leaving(_) | State::Gone => {}
             }
+            if pod.state == State::Coming {
+                notes.gated.count(|| pod.title());
+            }
             if pod.state == State::Waiting && unsupported::passed_over(pod.pod).is_some() {
                 notes.wishes.count(|| pod.title());
             }
@@ -133,6 +138,7 @@ pub(super) fn settle<'a>(
                 draft.gang.unready = unsupported::of(pod.pod).map(|text| Unready::Unsupported { text });
             }
         }
+        draft.coming = draft.members.iter().copied().filter(|it| facts(*it).state == State::Coming).collect();
         draft.members.retain(|member| matches!(facts(*member).state, State::Waiting | State::Bound(_)));
     }
 }

@@ -7,7 +7,7 @@ use super::faults::{Faults, Of};
 use k8s_openapi::api::core::v1::{Pod, PodSpec};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
-use trellis_api::names::{GANG_GATE, annotation};
+use trellis_api::names::{GANG_GATE, annotation, label};
 
 /// Where a pod stands in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub(super) enum State<'a> {
     Waiting,
     /// Held by a scheduling gate, in files by one that is not ours.
     Gated,
+    /// Held by our gate alone, until the base of its gang has a place.
+    Coming,
     /// On a node.
     Bound(&'a str),
     /// On a node, and being deleted: takes up room, and is no member of anything.
@@ -116,7 +118,7 @@ fn facts<'a>(observed: &Observed<'a>, pod: &'a Pod, i: usize, amounts: &mut Amou
         None => get(pod.metadata.annotations.as_ref(), annotation::NUMA_ZONE),
     };
     let request = match state {
-        State::Waiting | State::Bound(_) | State::Leaving(_) => {
+        State::Waiting | State::Coming | State::Bound(_) | State::Leaving(_) => {
             amounts.charge(pod).map_err(|errors| faults.extend(errors)).unwrap_or_default()
         }
         State::Gated | State::Succeeded | State::Gone => 0,
@@ -130,13 +132,21 @@ fn state<'a>(pod: &'a Pod, assumed: Option<&'a str>, is_live: bool) -> State<'a>
     let node = assumed.or(spec.and_then(|spec| spec.node_name.as_deref()).filter(|node| !node.is_empty()));
     let is_leaving = pod.metadata.deletion_timestamp.is_some();
     let gates = spec.and_then(|spec| spec.scheduling_gates.as_ref());
+    let is_scaled = || get(pod.metadata.labels.as_ref(), label::BASE_POD_GANG).is_some();
     match (pod.status.as_ref().and_then(|status| status.phase.as_deref()), node) {
         (Some("Succeeded"), _) => State::Succeeded,
         (Some("Failed"), _) => State::Gone,
         (_, Some(node)) if is_leaving => State::Leaving(node),
         (_, Some(node)) => State::Bound(node),
         (_, None) if is_leaving => State::Gone,
-        (_, None) if gates.into_iter().flatten().any(|gate| is_live || gate.name != GANG_GATE) => State::Gated,
+        (_, None) if gates.into_iter().flatten().any(|gate| gate.name != GANG_GATE) => State::Gated,
+        (_, None) if is_live && gates.is_some_and(|gates| !gates.is_empty()) => {
+            if is_scaled() {
+                State::Coming
+            } else {
+                State::Gated
+            }
+        }
         (_, None) => State::Waiting,
     }
 }

@@ -41,7 +41,7 @@ pub(super) fn read<'a>(
         let is_ours = scheduler.is_some_and(|name| served.contains(&name));
         match (members.of(i), pod.state) {
             (Belongs::Unknown, State::Waiting) => notes.unknown.count(|| pod.title()),
-            (Belongs::Nowhere, State::Gated) if is_ours => notes.gated.count(|| pod.title()),
+            (Belongs::Nowhere, State::Gated | State::Coming) if is_ours => notes.gated.count(|| pod.title()),
             (Belongs::Nowhere, State::Waiting) if !is_ours => notes.others.count(|| pod.title()),
             // One that runs is a gang of one too: it may have to make room for others.
             (Belongs::Nowhere, State::Bound(_)) if !(is_live && is_ours) => {}

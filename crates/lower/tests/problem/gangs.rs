@@ -1,6 +1,6 @@
 //! PodGangs and their pods, pods of no gang, and what is on the nodes.
 
-use crate::support::{anywhere, only, posed};
+use crate::support::{anywhere, live, only, posed};
 use crate::world::outline;
 use serde_json::{Value, json};
 
@@ -295,4 +295,38 @@ team/g prio 0
         cluster.nodes[0].zones.iter().map(|zone| (zone.name.as_str(), zone.available.clone())).collect();
     let free = |cpu: i64| vec![Some(cpu), None, None];
     assert_eq!(zones, [("node-0", free(0)), ("node-1", free(3500))]);
+}
+
+/// In a running cluster our gate holds pods back; those of a scaled gang are known, so that their base can reckon with them.
+#[test]
+fn members_of_a_scaled_gang_that_are_held_back_are_known() {
+    let ours = "grove.io/podgang-pending-creation";
+    let gated = |gates: &[&str], labels: Value| {
+        let gates: Value = gates.iter().map(|name| json!({ "name": name })).collect();
+        json!({ "metadata": { "labels": labels }, "spec": { "schedulingGates": gates } })
+    };
+    let scaled = json!({ "grove.io/base-podgang": "base" });
+    let values = [
+        node("n1", &json!({})),
+        gang("base", &json!([group("w", 1, &["base-0"])]), &json!({})),
+        gang(
+            "more",
+            &json!([group("w", 2, &["more-0", "more-1", "more-2"])]),
+            &json!({ "metadata": { "labels": scaled } }),
+        ),
+        pod("base-0", &gated(&[ours], json!({}))),
+        pod("more-0", &gated(&[ours], scaled.clone())),
+        pod("more-1", &gated(&[ours, "example.com/quota"], scaled.clone())),
+        pod("more-2", &gated(&[], scaled.clone())),
+    ];
+    let names = |pods: &[trellis_engine::Pod]| pods.iter().map(|pod| pod.name.clone()).collect::<Vec<_>>();
+    let gangs = live(&values).gangs;
+    let found: Vec<_> = gangs.iter().map(|gang| (names(&gang.pods), names(&gang.coming))).collect();
+    let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    assert_eq!(found, [(list(&[]), list(&[])), (list(&["more-2"]), list(&["more-0"]))]);
+    assert_eq!(gangs[1].coming[0].request, gangs[1].pods[0].request);
+    // Of files the gate says nothing.
+    let gangs = posed(&values).gangs;
+    let found: Vec<_> = gangs.iter().map(|gang| (names(&gang.pods), gang.coming.len())).collect();
+    assert_eq!(found, [(list(&["base-0"]), 0), (list(&["more-0", "more-2"]), 0)]);
 }

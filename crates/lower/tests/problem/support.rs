@@ -105,6 +105,13 @@ pub fn posed(values: &[Value]) -> Problem {
     solve(values).unwrap_or_else(|faults| panic!("{faults:#?}"))
 }
 
+/// The problem that the objects of a running cluster pose.
+pub fn live(values: &[Value]) -> Problem {
+    let (objects, _) = Objects::read(values);
+    let observed = Observed { is_live: true, ..Objects::observed([&objects]) };
+    problem(&observed).unwrap_or_else(|faults| panic!("{faults:#?}"))
+}
+
 /// The faults of objects, as text.
 pub fn faults(values: &[Value]) -> Vec<String> {
     let faults = solve(values).expect_err("there is a fault");

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 use trellis_lifecycle::Kind::PodCliqueSet;
 
-use crate::kai::{forget, topology, workers_and_router};
+use crate::kai::{disaggregated, forget, topology, workers_and_router};
 use crate::view::{View, condition, text};
 use crate::workloads::{Clique, Set, clique, group, set};
 use crate::world::World;
@@ -156,6 +156,25 @@ pub async fn tas14_several_replicas(world: &World) {
     let workload = set("wl").replicas(2).clique(clique("worker", 4, 4)).pack("rack");
     let view = check(world, 14, workload, 8, &[("rack", "wl-0-"), ("rack", "wl-1-")]).await;
     assert_eq!(domains(world, &view, "rack", "wl-").len(), 2, "{}", view.dump());
+}
+
+/// What the pods of one replica of the disaggregated set share.
+fn shares(world: &World, view: &View, replica: usize) {
+    share(world, view, "block", &format!("wl-{replica}-"));
+    for part in ["decoder-0", "decoder-1", "prefill-0", "prefill-1"] {
+        share(world, view, "rack", &format!("wl-{replica}-{part}-"));
+    }
+}
+
+pub async fn tas15_disaggregated(world: &World) {
+    let view = check(world, NODES, disaggregated(clique("pworker", 1, 1)), 10, &[]).await;
+    shares(world, &view, 0);
+}
+
+pub async fn tas16_disaggregated_replicas(world: &World) {
+    let workload = disaggregated(clique("pworker", 1, 1).pack("host")).replicas(2);
+    let view = check(world, NODES, workload, 20, &[]).await;
+    (0..2).for_each(|replica| shares(world, &view, replica));
 }
 
 /// Two kinds of machines, two topologies with the same domain: pods go to their kind, and wait if there is no room on it.

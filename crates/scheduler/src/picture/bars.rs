@@ -55,6 +55,7 @@ impl Picture<'_> {
             self.gangs[gang].holds = self.holds(gang);
             if self.whos[gang].bar.is_some() {
                 self.gangs[gang].pods.retain(|pod| pod.bound.is_some());
+                self.gangs[gang].coming.clear();
             }
         }
     }

@@ -10,7 +10,7 @@ mod lose;
 
 use super::{Problem, facts};
 use crate::mutate::Dice;
-use trellis_engine::{Gang, Unready};
+use trellis_engine::{Gang, Members, Unready};
 
 /// How large a problem becomes.
 #[derive(Clone, Copy, Debug)]
@@ -147,6 +147,41 @@ fn several_of(draw: &mut Draw, held: bool) -> Problem {
     }
     bind::tighten(draw, &mut problem);
     problem
+}
+
+/// A base that needs all its pods, and one to three gangs that are scaled from it; these wait, or are held back until the base
+/// has a place. Now and then others run.
+pub fn family(seed: u64) -> Problem {
+    let mut draw = Draw::new(seed);
+    let scale = Scale { nodes: (3, 8), groups: 3, pods: 3, zones: true };
+    let mut problem = Problem { cluster: cluster::cluster(&mut draw, scale), gangs: Vec::new() };
+    let mut base = gang::gang(&mut draw, &problem.cluster, "base", scale);
+    gang::make_base(&mut draw, &problem.cluster, &mut base);
+    need_all(&mut base);
+    let id = base.id.clone();
+    problem.gangs.push(base);
+    let are_held_back = draw.chance(40);
+    for n in 0..draw.between(1, 3) {
+        let mut gang = gang::gang(&mut draw, &problem.cluster, &format!("scaled-{n}"), scale);
+        gang.base = Some(id.clone());
+        problem.gangs.push(gang);
+    }
+    bind::tighten(&mut draw, &mut problem);
+    if are_held_back {
+        let scaled = problem.gangs.iter_mut().filter(|gang| gang.base.is_some());
+        scaled.for_each(|gang| gang.coming = std::mem::take(&mut gang.pods));
+    }
+    problem
+}
+
+fn need_all(gang: &mut Gang) {
+    for group in 0..gang.groups.len() {
+        let (children, pods) = (gang.children(group).count(), gang.pods_of(group).count());
+        match &mut gang.groups[group].members {
+            Members::Groups { min } => *min = children,
+            Members::Pods { min } => *min = pods,
+        }
+    }
 }
 
 /// Adds a gang, some of its pods bound already.
