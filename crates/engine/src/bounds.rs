@@ -6,6 +6,8 @@ use crate::state::{Scope, Score, State};
 
 /// A bound looks into each candidate domain of an open choice if there are at most so many.
 const FEW_DOMAINS: usize = 32;
+/// A bound looks at each node of a scope if there are at most so many.
+const FEW_NODES: usize = 256;
 
 impl State<'_, '_> {
     /// A score that no completion of this state beats, entry by entry compared from the first.
@@ -42,7 +44,48 @@ impl State<'_, '_> {
                 known.push((asked, more));
             }
         }
+        if let Some(wish) = self.job.wish {
+            let active = (0..self.left.len()).filter(|batch| active[self.job.batches[*batch].leaf]);
+            bound[wish] -= active.map(|batch| self.most_liked(batch)).sum::<u64>();
+        }
         bound
+    }
+
+    /// How much the pods of a batch that are left can like their places at most, each batch looked at alone.
+    fn most_liked(&self, batch: usize) -> u64 {
+        let (left, most) = (self.left[batch] as u64, self.job.batches[batch].most);
+        let scope = self.scope(self.job.batches[batch].leaf);
+        if left == 0 || most == 0 || !self.is_small(&scope) {
+            return left * most;
+        }
+        self.liked_best(batch, left, &scope)
+    }
+
+    /// How much so many pods of a batch like the places that they like best in a scope.
+    pub fn liked_best(&self, batch: usize, want: u64, scope: &Scope) -> u64 {
+        let fits = &self.snapshot.kinds[self.job.batches[batch].kind].fit;
+        let nodes = self.nodes_in(scope).into_iter().filter(|node| fits[*node as usize] > 0);
+        let mut liked: Vec<(u64, u64)> =
+            nodes.map(|node| (self.weight_of(batch, node), u64::from(fits[node as usize]))).collect();
+        liked.sort_unstable_by(|a, b| b.cmp(a));
+        let (mut rest, mut sum) = (want, 0);
+        for (weight, fit) in liked {
+            let pods = fit.min(rest);
+            sum += weight * pods;
+            rest -= pods;
+        }
+        sum
+    }
+
+    /// Whether a scope has so few nodes that each is looked at.
+    fn is_small(&self, scope: &Scope) -> bool {
+        let nodes = scope.iter().map(|(topology, domain)| self.snapshot.domains[*topology].nodes(*domain).len());
+        nodes.min().unwrap_or(self.snapshot.cluster.nodes.len()) <= FEW_NODES
+    }
+
+    /// The same for all that is left, wherever it may go: less than nothing is not asked for.
+    pub fn wished_at_most(&self) -> u64 {
+        self.left.iter().zip(&self.job.batches).map(|(left, batch)| *left as u64 * batch.most).sum()
     }
 
     /// Waiting pods of groups that are not to be placed.

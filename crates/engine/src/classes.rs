@@ -137,6 +137,8 @@ fn nodes(snapshot: &Snapshot, job: &Job<'_>) -> Vec<u32> {
             for kind in &kinds {
                 let open = !snapshot.closed[node] && snapshot.cluster.eligibility[*kind].allowed.contains(node);
                 name.push(i64::from(open));
+                let weights = &snapshot.cluster.eligibility[*kind].weights;
+                name.extend(weights.get(node).copied().map(i64::from));
             }
             let zones = snapshot.cluster.nodes[node].zones.len();
             for zone in 0..u16::try_from(zones).unwrap_or(u16::MAX) {

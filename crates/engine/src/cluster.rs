@@ -76,6 +76,15 @@ pub struct Eligibility {
     pub allowed: FixedBitSet,
     /// Nodes that only a taint, a cordon or a missing readiness closes to them; disjoint from `allowed`.
     pub barred: FixedBitSet,
+    /// How much they would like to run on each node, by index; more is better. Empty if all are the same to them.
+    pub weights: Vec<u32>,
+}
+
+impl Eligibility {
+    /// How much pods of the kind would like to run on a node.
+    pub fn weight(&self, node: NodeId) -> u64 {
+        self.weights.get(node as usize).copied().map_or(0, u64::from)
+    }
 }
 
 /// A pod that takes up room and is no member of any gang.

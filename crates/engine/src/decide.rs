@@ -56,6 +56,8 @@ const ATTEMPTS: usize = 64;
 const LARGE: usize = 64;
 /// Steps that may go into finding a better placement than the one at hand.
 const BETTER: u64 = 100_000;
+/// Steps that may go into places that pods like better.
+const LIKED: u64 = 20_000;
 
 impl<'a, 's, 'j> Decider<'a, 's, 'j> {
     fn new(state: &'a mut State<'s, 'j>) -> Self {
@@ -77,6 +79,7 @@ impl<'a, 's, 'j> Decider<'a, 's, 'j> {
         if self.state.job.waiting() == 0 {
             return Decided::Placed(self.found(self.possible.clone()));
         }
+        let job = self.state.job;
         let floor = self.state.lower_bound(&self.possible, &self.needed, 0);
         let mut best = self.straight(&floor);
         if best.is_none() {
@@ -88,20 +91,25 @@ impl<'a, 's, 'j> Decider<'a, 's, 'j> {
         if best.as_ref().is_some_and(|best| best.score > floor && !self.is_good_enough(&best.score, &floor)) {
             self.state.undo(0);
             self.state.confined.fill(None);
-            // What is placed already is worth less effort than what is not.
-            let kept = self.state.budget;
-            self.state.budget = kept.min(BETTER);
-            best = Exact::improve(self.state, best, floor);
-            self.state.budget += kept - kept.min(BETTER);
+            // What is placed already is worth less effort than what is not, and what pods would like still less.
+            let (all, main) = (job.score_len, job.wish.unwrap_or(job.score_len));
+            for (entries, most) in [(main, BETTER), (all, LIKED)].into_iter().take(1 + usize::from(main < all)) {
+                if best.as_ref().is_some_and(|best| best.score[..entries] > floor[..entries]) {
+                    let kept = self.state.budget;
+                    self.state.budget = kept.min(most);
+                    best = Exact::improve(self.state, best, floor.clone(), entries);
+                    self.state.budget += kept - kept.min(most);
+                }
+            }
         }
         best.map_or(Decided::Undecided, Decided::Placed)
     }
 
-    /// Whether a large gang is as good as can be but for the wider levels that only break ties.
+    /// Whether a large gang is as good as can be but for the wider levels that only break ties, and for what pods would like.
     fn is_good_enough(&self, score: &Score, floor: &Score) -> bool {
         let job = self.state.job;
         let ties = job.spans.iter().filter(|span| !span.is_preferred).map(|span| span.entry).min();
-        let counted = ties.unwrap_or(job.score_len);
+        let counted = ties.or(job.wish).unwrap_or(job.score_len);
         job.waiting() > LARGE && score[..counted] == floor[..counted]
     }
 

@@ -40,6 +40,8 @@ pub(crate) struct Exact<'a, 's, 'j> {
     pub best: Option<Found>,
     /// Nothing beats this; when it is reached, the search is over.
     floor: Score,
+    /// So many entries of a score are looked at.
+    entries: usize,
     active: Vec<bool>,
     choices: Vec<GroupId>,
     fills: Vec<usize>,
@@ -53,8 +55,8 @@ pub(crate) struct Exact<'a, 's, 'j> {
 }
 
 impl<'a, 's, 'j> Exact<'a, 's, 'j> {
-    /// Looks for a placement better than `best`. What groups are confined to already stays.
-    pub fn improve(state: &'a mut State<'s, 'j>, best: Option<Found>, floor: Score) -> Option<Found> {
+    /// Looks for a placement better than `best` in the first entries of its score. What groups are confined to already stays.
+    pub fn improve(state: &'a mut State<'s, 'j>, best: Option<Found>, floor: Score, entries: usize) -> Option<Found> {
         let classes = Classes::kept(state.snapshot, state.job);
         let wanted = vec![usize::MAX; state.job.groups.len()];
         let mut exact = Self {
@@ -63,6 +65,7 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
             classes,
             best,
             floor,
+            entries,
             active: Vec::new(),
             choices: Vec::new(),
             fills: Vec::new(),
@@ -98,6 +101,7 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
             classes: None,
             best: None,
             floor: Vec::new(),
+            entries: 0,
             active: active.clone(),
             choices: Vec::new(),
             fills: Vec::new(),
@@ -201,7 +205,7 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
 
     /// Whether nothing below this state can beat the best.
     fn is_hopeless(&self, bound: &Score) -> bool {
-        self.best.as_ref().is_some_and(|best| *bound >= best.score)
+        self.best.as_ref().is_some_and(|best| bound[..self.entries] >= best.score[..self.entries])
     }
 
     /// Whether there is room for all that the chosen groups must get, each kind of pod looked at alone.
@@ -354,7 +358,8 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
         places.retain(|(place, _)| self.state.fit(it.kind, *place) > 0);
         places.sort_by_key(|(place, _)| {
             let fit = self.state.fit(it.kind, *place);
-            (!self.state.uses_node(place.node), std::cmp::Reverse(fit), *place)
+            let liked = std::cmp::Reverse(self.state.weight_of(batch, place.node));
+            (liked, !self.state.uses_node(place.node), std::cmp::Reverse(fit), *place)
         });
         let mut names: FxHashMap<Vec<i64>, u32> = FxHashMap::default();
         for (place, class) in &mut places {
@@ -383,6 +388,9 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
         if self.goal == Goal::Best {
             let mut so_far = self.state.score.clone();
             so_far[0] = self.forfeited;
+            if let Some(wish) = self.state.job.wish {
+                so_far[wish] -= self.state.wished_at_most();
+            }
             if self.is_hopeless(&so_far) {
                 return;
             }
@@ -468,15 +476,16 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
 
     /// A whole placement.
     fn arrive(&mut self) {
-        let better = self.goal == Goal::Any || self.best.as_ref().is_none_or(|best| self.state.score < best.score);
-        if better {
+        let entries = ..self.entries;
+        let better = self.best.as_ref().is_none_or(|best| self.state.score[entries] < best.score[entries]);
+        if self.goal == Goal::Any || better {
             self.best = Some(Found {
                 score: self.state.score.clone(),
                 puts: self.state.puts.clone(),
                 confined: self.state.confined.clone(),
                 active: self.active.clone(),
             });
-            self.is_over = self.goal == Goal::Any || self.state.score <= self.floor;
+            self.is_over = self.goal == Goal::Any || self.state.score[entries] <= self.floor[entries];
         }
     }
 
@@ -489,6 +498,8 @@ impl<'a, 's, 'j> Exact<'a, 's, 'j> {
         let mut likeness: Vec<i64> = snapshot.free[node * width..(node + 1) * width].to_vec();
         for kind in &state.job.kinds {
             likeness.push(i64::from(snapshot.kinds[*kind].fit[node]));
+            let weights = &snapshot.cluster.eligibility[snapshot.kinds[*kind].key.eligibility].weights;
+            likeness.extend(weights.get(node).copied().map(i64::from));
         }
         for zone in 0..snapshot.cluster.nodes[node].zones.len() {
             let other = Place { node: place.node, zone: u16::try_from(zone).ok() };

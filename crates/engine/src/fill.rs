@@ -13,6 +13,8 @@ struct Bin {
     room: u64,
     /// What breaks ties.
     tie: u64,
+    /// How much less pods like it than the best there is for them.
+    unliked: u64,
     /// Domain or node.
     id: u32,
     is_node: bool,
@@ -37,7 +39,7 @@ impl State<'_, '_> {
         let Some((&(topology, level), narrower)) = levels.split_first() else {
             return self.fill_places(batch, want, scope);
         };
-        let bins = self.bins(batch, scope, topology, level);
+        let bins = self.bins(batch, want, scope, topology, level);
         let mut put = 0;
         for (bin, amount) in choose(bins, want) {
             put += if bin.is_node {
@@ -51,7 +53,7 @@ impl State<'_, '_> {
     }
 
     /// The domains of a level in a scope, and the nodes outside all of them.
-    fn bins(&self, batch: usize, scope: &Scope, topology: usize, level: usize) -> Vec<Bin> {
+    fn bins(&self, batch: usize, want: u64, scope: &Scope, topology: usize, level: usize) -> Vec<Bin> {
         let kind = self.job.batches[batch].kind;
         let domains = &self.snapshot.domains[topology];
         let inside = Self::domain_in(scope, topology);
@@ -73,7 +75,9 @@ impl State<'_, '_> {
                 let narrowest = inside.filter(|own| usize::from(domains.level[*own as usize]) > level);
                 let sample = domains.nodes(domain)[0];
                 let (cost, tie) = self.cost(batch, topology, level, domain, Place { node: sample, zone: None });
-                bins.push(Bin { cost, room, tie, id: narrowest.unwrap_or(domain), is_node: false });
+                let id = narrowest.unwrap_or(domain);
+                let unliked = self.unliked_in(batch, want, &Self::narrowed(scope, topology, id));
+                bins.push(Bin { cost, room, tie, unliked, id, is_node: false });
             }
         }
         if !domains.is_complete() {
@@ -85,7 +89,8 @@ impl State<'_, '_> {
                 if room > 0 && within {
                     let place = Place { node, zone: None };
                     let (cost, tie) = self.cost(batch, topology, level, domains.len() + node, place);
-                    bins.push(Bin { cost, room, tie, id: node, is_node: true });
+                    let unliked = self.job.batches[batch].most - self.weight_of(batch, node);
+                    bins.push(Bin { cost, room, tie, unliked, id: node, is_node: true });
                 }
             }
         }
@@ -126,15 +131,37 @@ impl State<'_, '_> {
             room: u64::from(fits[node as usize]),
             // Pods that come back go to the very place that is held, if others are no better.
             tie: u64::from(!self.job.is_held(node)),
+            unliked: self.job.batches[batch].most - self.weight_of(batch, node),
             id: node,
             is_node: true,
         });
-        let bins = bins.collect();
+        let mut bins: Vec<Bin> = bins.collect();
+        if self.job.batches[batch].most == 0 {
+            return self.fill_bins(batch, want, bins);
+        }
+        // What is liked more is used up first.
+        bins.sort_by_key(|bin| bin.unliked);
+        let mut put = 0;
+        for alike in bins.chunk_by(|a, b| a.unliked == b.unliked) {
+            put += self.fill_bins(batch, want - put, alike.to_vec());
+        }
+        put
+    }
+
+    fn fill_bins(&mut self, batch: usize, want: u64, bins: Vec<Bin>) -> u64 {
         let mut put = 0;
         for (bin, amount) in choose(bins, want) {
             put += self.fill_node(batch, amount, bin.id);
         }
         put
+    }
+
+    /// How much less so many pods of a batch like the best places in a scope than the best there are.
+    fn unliked_in(&self, batch: usize, want: u64, scope: &Scope) -> u64 {
+        match self.job.batches[batch].most {
+            0 => 0,
+            most => most * want - self.liked_best(batch, want, scope),
+        }
     }
 
     fn fill_node(&mut self, batch: usize, want: u64, node: u32) -> u64 {
@@ -163,7 +190,7 @@ impl State<'_, '_> {
 fn choose(mut bins: Vec<Bin>, want: u64) -> Vec<(Bin, u64)> {
     let all: u64 = bins.iter().map(|bin| bin.room).sum();
     let mut rest = want.min(all);
-    bins.sort_unstable_by_key(|bin| (Reverse(bin.cost), Reverse(bin.room), bin.tie, bin.is_node, bin.id));
+    bins.sort_unstable_by_key(|bin| (Reverse(bin.cost), Reverse(bin.room), bin.tie, bin.unliked, bin.is_node, bin.id));
     let mut cheaper = all;
     let mut chosen = Vec::new();
     for class in bins.chunk_by(|a, b| a.cost == b.cost) {

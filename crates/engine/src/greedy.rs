@@ -214,7 +214,8 @@ impl State<'_, '_> {
         found
     }
 
-    /// Candidate domains that have room by counts, best first: few new domains for the spans above, then tightest.
+    /// Candidate domains that have room by counts, best first: few new domains for the spans above, then what pods would like,
+    /// then tightest.
     pub fn candidates(
         &self,
         group: GroupId,
@@ -227,11 +228,12 @@ impl State<'_, '_> {
         let demand = self.demand(group, want, active);
         let amounts = self.amounts(&demand);
         let simple = scope.iter().all(|(known, _)| *known == topology);
-        let mut found: Vec<((u64, i64, u32), u32)> = Vec::new();
+        let mut found: Vec<((u64, u64, i64, u32), u32)> = Vec::new();
         for domain in self.domains_for(group, topology, level, scope) {
             if demand.iter().all(|demand| self.room_in(demand, scope, simple, topology, domain) >= demand.1) {
                 let cost = self.cost_above(group, topology, domain);
-                found.push(((cost, self.leftover(&amounts, topology, domain), domain), domain));
+                let unliked = self.unliked(&demand, scope, topology, domain);
+                found.push(((cost, unliked, self.leftover(&amounts, topology, domain), domain), domain));
             }
         }
         if found.len() > TRIES {
@@ -240,6 +242,19 @@ impl State<'_, '_> {
         }
         found.sort_unstable();
         found.into_iter().map(|(_, domain)| domain).collect()
+    }
+
+    /// How much less the pods of a demand like the best places in a candidate domain than the best there are.
+    fn unliked(&self, demand: &[(usize, u64, usize)], scope: &Scope, topology: usize, domain: u32) -> u64 {
+        if self.job.wish.is_none() {
+            return 0;
+        }
+        let inside = self.narrowed_to(scope, topology, domain);
+        let unliked = demand.iter().map(|(_, need, batch)| {
+            let most = self.job.batches[*batch].most * need;
+            if most == 0 { 0 } else { most - self.liked_best(*batch, *need, &inside) }
+        });
+        unliked.sum()
     }
 
     /// The room for a demand in a candidate domain of a scope.

@@ -1,6 +1,6 @@
 //! A gang made ready for the search: its pods by kind, its groups with what lies under them.
 
-use crate::cluster::{Cluster, NodeId, Place};
+use crate::cluster::{Cluster, Eligibility, NodeId, Place};
 use crate::domains::NONE;
 use crate::gang::{Gang, GroupId, Members};
 use crate::proof::{Claim, DomainId, Proof};
@@ -17,8 +17,10 @@ pub(crate) struct Job<'g> {
     pub kinds: Vec<KindId>,
     /// What is counted for the second aim: domains of a group at its preferred level and the wider ones.
     pub spans: Vec<Span>,
-    /// Entries of a score: waiting pods without a place, then the spans.
+    /// Entries of a score: waiting pods without a place, then the spans, then what pods would like and do not get.
     pub score_len: usize,
+    /// The last entry, if some pods like some nodes better than others.
+    pub wish: Option<usize>,
     /// Topologies that constraints speak of, ascending.
     pub topologies: Vec<usize>,
     /// The domain that the base of a scaled gang occupies.
@@ -57,6 +59,8 @@ pub(crate) struct Batch {
     pub pods: Vec<usize>,
     /// Indices of the spans that its pods count for.
     pub spans: Vec<usize>,
+    /// How much each of its pods would like the node that it likes best.
+    pub most: u64,
 }
 
 /// The domains of one level that a group uses, counted in the score.
@@ -84,6 +88,7 @@ impl<'g> Job<'g> {
             kinds: Vec::new(),
             spans: Vec::new(),
             score_len: 1,
+            wish: None,
             topologies: Vec::new(),
             anchor,
         };
@@ -93,6 +98,10 @@ impl<'g> Job<'g> {
         job.topologies.dedup();
         job.add_spans(&snapshot.cluster);
         job.add_batches(snapshot);
+        if job.batches.iter().any(|batch| batch.most > 0) {
+            job.wish = Some(job.score_len);
+            job.score_len += 1;
+        }
         job.add_profiles();
         job.fix(snapshot);
         match job.first_fault() {
@@ -150,7 +159,8 @@ impl<'g> Job<'g> {
                 let group = self.spans[*span].group;
                 gang.ancestry(pod.group).any(|above| above == group)
             });
-            let batch = Batch { leaf: pod.group, kind, pods: vec![index], spans: spans.collect() };
+            let most = most_liked(&snapshot.cluster.eligibility[pod.eligibility]);
+            let batch = Batch { leaf: pod.group, kind, pods: vec![index], spans: spans.collect(), most };
             for group in gang.ancestry(pod.group) {
                 self.groups[group].batches.push(self.batches.len());
             }
@@ -261,6 +271,12 @@ impl<'g> Job<'g> {
     pub fn batches_of(&self, leaf: GroupId) -> &[usize] {
         &self.groups[leaf].batches
     }
+}
+
+/// How much pods like the node that they like best.
+fn most_liked(kind: &Eligibility) -> u64 {
+    let weights = kind.weights.iter().enumerate().filter(|(node, _)| kind.allowed.contains(*node));
+    weights.map(|(_, weight)| u64::from(*weight)).max().unwrap_or(0)
 }
 
 fn groups(gang: &Gang) -> Vec<JobGroup> {

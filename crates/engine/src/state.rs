@@ -7,7 +7,8 @@ use crate::job::Job;
 use crate::snapshot::Snapshot;
 use rustc_hash::FxHashMap;
 
-/// What is compared first to last; lower is better: waiting pods without a place, then the spans.
+/// What is compared first to last; lower is better: waiting pods without a place, then the spans, then how much less pods
+/// like their places than the best there are for them.
 pub(crate) type Score = Vec<u64>;
 
 /// A narrowest domain for each topology that confines something; empty for the whole cluster.
@@ -53,6 +54,9 @@ impl<'s, 'j> State<'s, 'j> {
             nodes: FxHashMap::default(),
         };
         state.score[0] = job.waiting() as u64;
+        if let Some(wish) = job.wish {
+            state.score[wish] = job.batches.iter().map(|batch| batch.most * batch.pods.len() as u64).sum();
+        }
         for (number, span) in job.spans.iter().enumerate() {
             for place in &job.groups[span.group].bound {
                 state.count(number, *place, 1, true);
@@ -137,6 +141,10 @@ impl<'s, 'j> State<'s, 'j> {
         for span in &it.spans {
             self.count(*span, place, amount, up);
         }
+        if let Some(wish) = job.wish {
+            let liked = self.weight_of(batch, place.node) * u64::from(amount);
+            self.score[wish] = if up { self.score[wish] - liked } else { self.score[wish] + liked };
+        }
         let on_node = self.nodes.entry(place.node).or_default();
         if up {
             *on_node += amount;
@@ -150,6 +158,16 @@ impl<'s, 'j> State<'s, 'j> {
             self.left[batch] += amount as usize;
             self.score[0] += u64::from(amount);
         }
+    }
+
+    /// How much pods of a batch like a node.
+    pub fn weight_of(&self, batch: usize, node: NodeId) -> u64 {
+        let it = &self.job.batches[batch];
+        if it.most == 0 {
+            return 0;
+        }
+        let eligibility = self.snapshot.kinds[it.kind].key.eligibility;
+        self.snapshot.cluster.eligibility[eligibility].weight(node)
     }
 
     /// Undoes everything after the first `keep` puts.

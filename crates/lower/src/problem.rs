@@ -278,7 +278,7 @@ fn notes_in_words<'a>(
         groups.strays.warning("pod", "is in no subgroup of its PodGroup and waits"),
         singles.unknown.warning("pod", "names a gang that is not there or does not list it, and waits"),
         singles.gated.warning("pod", "is held by a scheduling gate and counts as not there"),
-        singles.wishes.warning("pod", "prefers some nodes or company, which is not looked at"),
+        singles.wishes.warning("pod", "prefers some company, or to be spread, which is not looked at"),
         singles.others.warning("pod", "waits for another scheduler and is not looked at"),
         placed.lost.warning("pod", "runs on a node that is not there and is not looked at"),
         placed.no_zone.warning("pod", "names a zone that its node does not have"),

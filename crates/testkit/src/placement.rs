@@ -34,6 +34,8 @@ pub struct Best {
     /// the domains of the preferred levels, summed over the groups of the depth; then the same at one level wider than
     /// each preferred level, at two, and so on. Empty if the gang prefers nothing.
     pub spans: Vec<u64>,
+    /// Most that the pods of such placements can like their nodes, in all.
+    pub liked: u64,
 }
 
 /// An oracle gives up: there is too much to try.

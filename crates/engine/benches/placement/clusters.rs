@@ -35,7 +35,7 @@ pub fn cluster(nodes: usize) -> Cluster {
         resources: ["cpu", "memory", "nvidia.com/gpu", "pods"].map(str::to_owned).to_vec(),
         topologies: vec![Topology { name: "default".to_owned(), levels: levels.to_vec() }],
         nodes: all,
-        eligibility: vec![Eligibility { allowed, barred: FixedBitSet::with_capacity(nodes) }],
+        eligibility: vec![Eligibility { allowed, barred: FixedBitSet::with_capacity(nodes), weights: Vec::new() }],
         occupants: Vec::new(),
     }
 }

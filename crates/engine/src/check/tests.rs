@@ -30,7 +30,11 @@ fn cluster(topologies: &[&[&str]], nodes: &[(&[&str], [i64; 2])]) -> Cluster {
         resources: vec!["cpu".to_owned(), "gpu".to_owned()],
         topologies: topologies.iter().enumerate().map(topology).collect(),
         nodes: nodes.iter().enumerate().map(node).collect(),
-        eligibility: vec![Eligibility { allowed, barred: FixedBitSet::with_capacity(nodes.len()) }],
+        eligibility: vec![Eligibility {
+            allowed,
+            barred: FixedBitSet::with_capacity(nodes.len()),
+            weights: Vec::new(),
+        }],
         occupants: Vec::new(),
     }
 }

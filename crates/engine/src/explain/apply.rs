@@ -69,6 +69,7 @@ fn add_nodes(cluster: &mut Cluster, gang: &Gang, domain: Option<DomainId>, count
             kind.allowed.grow(cluster.nodes.len());
             kind.barred.grow(cluster.nodes.len());
             kind.allowed.set(cluster.nodes.len() - 1, is_fit);
+            kind.weights.extend(kind.weights.get(like as usize).copied());
         }
     }
 }

@@ -88,7 +88,8 @@ impl<'a> Part<'a> {
                 let is_allowed = known.allowed.contains(node) || (origin.is_open && known.barred.contains(node));
                 allowed.set(at, is_allowed);
             }
-            Eligibility { allowed, barred: FixedBitSet::with_capacity(self.nodes.len()) }
+            // What pods would like does not decide whether they fit.
+            Eligibility { allowed, barred: FixedBitSet::with_capacity(self.nodes.len()), weights: Vec::new() }
         });
         let part = Cluster {
             resources: cluster.resources.clone(),

@@ -108,6 +108,7 @@ fn add_nodes(cluster: &mut Cluster, gang: &Gang, domain: Option<DomainId>, count
             kind.barred.grow(len);
             let is_fit = kind.allowed.contains(like) || kind.barred.contains(like);
             kind.allowed.set(len - 1, is_fit);
+            kind.weights.extend(kind.weights.get(like).copied());
         }
     }
 }

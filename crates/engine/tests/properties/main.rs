@@ -21,6 +21,7 @@ const SMALL_REGRESSIONS: &[u64] =
 const MEDIUM_REGRESSIONS: &[u64] = &[160, 312];
 const SEVERAL_REGRESSIONS: &[u64] = &[0, 12, 556, 597, 835, 855, 1028, 7678, 10_098];
 const PROOF_REGRESSIONS: &[u64] = &[5029];
+const LIKED_REGRESSIONS: &[u64] = &[];
 const FAMILY_REGRESSIONS: &[u64] = &[2401, 3116, 32_534];
 const HELD_REGRESSIONS: &[u64] = &[];
 const SEVERAL_HELD_REGRESSIONS: &[u64] = &[103, 855];
@@ -33,6 +34,16 @@ fn small_problems_are_decided_as_by_exhaustive_search() {
 #[test]
 fn medium_problems_are_decided_as_by_an_integer_program() {
     harness::check(generate::medium, 500, MEDIUM_REGRESSIONS, |problem, _| single::judge_by_program(problem));
+}
+
+#[test]
+fn small_problems_with_wishes_are_decided_as_by_exhaustive_search() {
+    harness::check(generate::liked, 10_000, LIKED_REGRESSIONS, |problem, _| single::judge_by_exhaustion(problem));
+}
+
+#[test]
+fn medium_problems_with_wishes_are_decided_as_by_an_integer_program() {
+    harness::check(generate::medium_liked, 60, &[], |problem, _| single::judge_by_program(problem));
 }
 
 #[test]
@@ -61,6 +72,7 @@ fn the_order_of_the_input_does_not_matter() {
     harness::check(generate::several, 2_000, SEVERAL_REGRESSIONS, several::judge_shuffled);
     harness::check(generate::small, 2_000, SMALL_REGRESSIONS, several::judge_shuffled);
     harness::check(generate::family, 1_000, FAMILY_REGRESSIONS, several::judge_shuffled);
+    harness::check(generate::liked, 1_000, LIKED_REGRESSIONS, several::judge_shuffled);
 }
 
 #[test]
@@ -84,6 +96,7 @@ fn generated_problems_keep_the_promises_of_the_types() {
 fn the_oracles_agree() {
     harness::check(generate::small, 400, SMALL_REGRESSIONS, |problem, _| oracles::judge_agreement(problem));
     harness::check(generate::held, 400, HELD_REGRESSIONS, |problem, _| oracles::judge_agreement(problem));
+    harness::check(generate::liked, 200, LIKED_REGRESSIONS, |problem, _| oracles::judge_agreement(problem));
 }
 
 #[test]

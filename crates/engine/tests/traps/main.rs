@@ -4,6 +4,7 @@
 mod expect;
 mod greedy;
 mod holds;
+mod liked;
 mod notation;
 mod packing;
 mod related;

@@ -6,6 +6,7 @@
 //! z1/r1/*: a1..a4 gpu=8 cpu=4         path: nodes and what each has; * is the node's name, - is no label at all
 //! z1/r2/*, x1: b1 gpu=8 numa(gpu=4) numa(gpu=4)      paths in two topologies; zones inside the node
 //! occupant a1 gpu=4                   a pod of no gang
+//! liked a1..a3 50                     how much pods like these nodes; others not at all
 //! ```
 //! Gangs, a group per line, groups below the root with a dash for each depth:
 //! ```text
@@ -139,7 +140,15 @@ fn cluster(text: &str, gangs: &str) -> Cluster {
         let (namespace, name) = ("system".to_owned(), format!("occupant-{}", cluster.occupants.len()));
         cluster.occupants.push(Occupant { namespace, name, node, request });
     }
+    let mut weights: Vec<u32> = Vec::new();
+    for (nodes, weight) in lines(text).filter_map(|line| line.strip_prefix("liked ")?.split_once(' ')) {
+        weights.resize(cluster.nodes.len(), 0);
+        for node in range(nodes) {
+            weights[node_of(&cluster, &node) as usize] = weight.trim().parse().expect("a number");
+        }
+    }
     let mut anywhere = Eligibility {
+        weights,
         allowed: FixedBitSet::with_capacity(cluster.nodes.len()),
         barred: FixedBitSet::with_capacity(cluster.nodes.len()),
     };

@@ -1,4 +1,5 @@
-//! Where pods may run: node selectors, required node affinity, and taints with their tolerations.
+//! Where pods may run: node selectors, required node affinity, and taints with their tolerations; and where they would like to:
+//! preferred node affinity.
 //!
 //! Pods are sorted into kinds by what they say of nodes. Nodes keep, for each label that some kind asks about, the number
 //! of its value, so that a kind is a few table lookups for each node, however long the labels are.
@@ -6,7 +7,9 @@
 use super::amounts::{index, number};
 use super::nodes::{Closure, Nodes};
 use fixedbitset::FixedBitSet;
-use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm, PodSpec, Toleration};
+use k8s_openapi::api::core::v1::{
+    NodeSelectorRequirement, NodeSelectorTerm, PodSpec, PreferredSchedulingTerm, Toleration,
+};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 use trellis_api::field::{FieldError, Path};
@@ -20,6 +23,8 @@ struct Kind<'a> {
     selector: Option<&'a BTreeMap<String, String>>,
     /// Terms of the required affinity, any of which is enough.
     terms: Option<&'a [NodeSelectorTerm]>,
+    /// Terms of the preferred affinity, whose weights add up where they match.
+    wishes: &'a [PreferredSchedulingTerm],
     tolerations: &'a [Toleration],
 }
 
@@ -32,12 +37,16 @@ impl<'a> Kind<'a> {
         Self {
             selector: spec.node_selector.as_ref().filter(|selector| !selector.is_empty()),
             terms: required.map(|required| required.node_selector_terms.as_slice()),
+            wishes: affinity
+                .and_then(|affinity| affinity.preferred_during_scheduling_ignored_during_execution.as_deref())
+                .unwrap_or_default(),
             tolerations: spec.tolerations.as_deref().unwrap_or_default(),
         }
     }
 
     fn expressions(&self) -> impl Iterator<Item = &'a NodeSelectorRequirement> {
-        self.terms.into_iter().flatten().flat_map(|term| term.match_expressions.iter().flatten())
+        let wishes = self.wishes.iter().map(|wish| &wish.preference);
+        self.terms.into_iter().flatten().chain(wishes).flat_map(|term| term.match_expressions.iter().flatten())
     }
 
     /// Text that is equal for equal kinds only.
@@ -52,8 +61,12 @@ impl<'a> Kind<'a> {
             text(key, value);
         }
         key.push(if self.terms.is_some() { 'a' } else { '-' });
-        for term in self.terms.into_iter().flatten() {
+        let wishes = self.wishes.iter().map(|wish| (Some(wish.weight), &wish.preference));
+        for (weight, term) in self.terms.into_iter().flatten().map(|term| (None, term)).chain(wishes) {
             key.push('t');
+            if let Some(weight) = weight {
+                let _ = write!(key, "w{weight}");
+            }
             for (mark, list) in [('e', &term.match_expressions), ('f', &term.match_fields)] {
                 for requirement in list.iter().flatten() {
                     key.push(mark);
@@ -116,12 +129,29 @@ impl<'a> Kinds<'a> {
                     set.insert(i);
                 }
             }
+            let sets = Sets { allowed, barred, weights: weights(kind, nodes, columns) };
             let next = eligible.different.len();
-            let plain = *eligible.different.entry((allowed.clone(), barred.clone())).or_insert(next);
-            eligible.of_kind.push((allowed, barred, plain));
+            let plain = *eligible.different.entry(sets.clone()).or_insert(next);
+            eligible.of_kind.push((sets, plain));
         }
         eligible
     }
+}
+
+/// How much pods of a kind would like to be on each node: the weights of the terms that match, added up. Empty if that is the same
+/// everywhere.
+fn weights(kind: &Kind<'_>, nodes: &Nodes, columns: &Columns<'_>) -> Vec<u32> {
+    let mut weights = vec![0_u32; if kind.wishes.is_empty() { 0 } else { nodes.list.len() }];
+    for wish in kind.wishes {
+        let terms = std::slice::from_ref(&wish.preference);
+        let wanted = Wanted::of(&Kind { terms: Some(terms), ..Kind::default() }, columns);
+        for (weight, node) in weights.iter_mut().zip(&nodes.list) {
+            if wanted.matches(&node.values, &node.name) {
+                *weight = weight.saturating_add(u32::try_from(wish.weight).unwrap_or(0));
+            }
+        }
+    }
+    if weights.windows(2).all(|pair| pair[0] == pair[1]) { Vec::new() } else { weights }
 }
 
 /// The nodes that none of these terms selects.
@@ -135,22 +165,30 @@ pub(super) fn outside(terms: &[NodeSelectorTerm], nodes: &Nodes, columns: &Colum
 /// Where pods may run. Those that come to the same nodes share one [`Eligibility`].
 #[derive(Debug, Default)]
 pub(super) struct Eligible {
-    /// The two sets of each kind, and their number.
-    of_kind: Vec<(FixedBitSet, FixedBitSet, usize)>,
-    different: HashMap<(FixedBitSet, FixedBitSet), usize>,
+    /// The sets of each kind, and their number.
+    of_kind: Vec<(Sets, usize)>,
+    different: HashMap<Sets, usize>,
+}
+
+/// What an [`Eligibility`] is made of.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Sets {
+    allowed: FixedBitSet,
+    barred: FixedBitSet,
+    weights: Vec<u32>,
 }
 
 impl Eligible {
     /// The number of where pods of a kind may run, but for nodes that are closed to them for other reasons.
     pub fn of(&mut self, kind: u32, closed: &[&FixedBitSet]) -> usize {
-        let (allowed, barred, plain) = &self.of_kind[index(kind)];
+        let (sets, plain) = &self.of_kind[index(kind)];
         if closed.is_empty() {
             return *plain;
         }
-        let mut sets = (allowed.clone(), barred.clone());
+        let mut sets = sets.clone();
         for closed in closed {
-            sets.0.difference_with(closed);
-            sets.1.difference_with(closed);
+            sets.allowed.difference_with(closed);
+            sets.barred.difference_with(closed);
         }
         let next = self.different.len();
         *self.different.entry(sets).or_insert(next)
@@ -159,8 +197,8 @@ impl Eligible {
     /// All of them, by their numbers.
     pub fn list(self) -> Vec<Eligibility> {
         let mut list = vec![Eligibility::default(); self.different.len()];
-        for ((allowed, barred), i) in self.different {
-            list[i] = Eligibility { allowed, barred };
+        for (Sets { allowed, barred, weights }, i) in self.different {
+            list[i] = Eligibility { allowed, barred, weights };
         }
         list
     }
@@ -279,13 +317,22 @@ fn tolerates(tolerations: &[Toleration], closures: &[Closure]) -> bool {
 /// What an API server would refuse in the affinity and the tolerations of a pod.
 fn faults(kind: &Kind<'_>) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    let path = Path::new("spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms");
-    for (i, term) in kind.terms.into_iter().flatten().enumerate() {
+    let affinity = Path::new("spec.affinity.nodeAffinity");
+    let required = affinity.child("requiredDuringSchedulingIgnoredDuringExecution").child("nodeSelectorTerms");
+    let preferred = affinity.child("preferredDuringSchedulingIgnoredDuringExecution");
+    let terms = kind.terms.into_iter().flatten().enumerate().map(|(i, term)| (required.index(i), term));
+    let wishes = kind.wishes.iter().enumerate();
+    for (i, wish) in wishes.clone().filter(|(_, wish)| !(1..=100).contains(&wish.weight)) {
+        let message = "must be from 1 to 100";
+        errors.push(FieldError::invalid(&preferred.index(i).child("weight"), wish.weight, message));
+    }
+    let wishes = wishes.map(|(i, wish)| (preferred.index(i).child("preference"), &wish.preference));
+    for (path, term) in terms.chain(wishes) {
         for (j, requirement) in term.match_expressions.iter().flatten().enumerate() {
-            requirement_faults(requirement, &path.index(i).child("matchExpressions").index(j), &OPERATORS, &mut errors);
+            requirement_faults(requirement, &path.child("matchExpressions").index(j), &OPERATORS, &mut errors);
         }
         for (j, requirement) in term.match_fields.iter().flatten().enumerate() {
-            let path = path.index(i).child("matchFields").index(j);
+            let path = path.child("matchFields").index(j);
             if requirement.key != "metadata.name" {
                 let key = requirement.key.as_str();
                 errors.push(FieldError::not_supported(&path.child("key"), key, &["metadata.name"]));

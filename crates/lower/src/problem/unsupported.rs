@@ -29,19 +29,13 @@ pub fn passed_over(pod: &Pod) -> Option<String> {
     Some(format!("what is preferred by {field} is not looked at"))
 }
 
-/// Which affinity has preferences.
+/// Which affinity has preferences that are not looked at.
 fn preference(affinity: &Affinity) -> Option<&'static str> {
-    let nodes = affinity.node_affinity.as_ref();
-    let nodes = nodes.and_then(|it| it.preferred_during_scheduling_ignored_during_execution.as_ref());
     let near = affinity.pod_affinity.as_ref();
     let near = near.and_then(|it| it.preferred_during_scheduling_ignored_during_execution.as_ref());
     let apart = affinity.pod_anti_affinity.as_ref();
     let apart = apart.and_then(|it| it.preferred_during_scheduling_ignored_during_execution.as_ref());
-    let all = [
-        ("nodeAffinity", nodes.map_or(0, Vec::len)),
-        ("podAffinity", near.map_or(0, Vec::len)),
-        ("podAntiAffinity", apart.map_or(0, Vec::len)),
-    ];
+    let all = [("podAffinity", near.map_or(0, Vec::len)), ("podAntiAffinity", apart.map_or(0, Vec::len))];
     all.into_iter().find(|(_, wishes)| *wishes > 0).map(|(which, _)| which)
 }
 

@@ -101,11 +101,35 @@ fn affinity_terms() {
     check(json!([{ "matchExpressions": [], "matchFields": [] }]), "", "");
     check(json!([{}, { "matchExpressions": [eight] }]), "h100", "evicting");
     check(json!([]), "", "");
-    // What is preferred only does not count.
+    // What is preferred only closes nothing.
     let preferred = json!([{ "weight": 1, "preference": { "matchExpressions": [gpu] } }]);
     let spec =
         json!({ "affinity": { "nodeAffinity": { "preferredDuringSchedulingIgnoredDuringExecution": preferred } } });
     super::eligibility::check(spec, "bare h100 soft", CLOSED);
+}
+
+#[test]
+fn weights_of_preferred_terms_add_up() {
+    let check = |terms: Value, expected: &[u32]| {
+        let mut values = nodes();
+        let affinity = json!({ "nodeAffinity": { "preferredDuringSchedulingIgnoredDuringExecution": terms } });
+        let spec = json!({ "schedulerName": "trellis", "affinity": affinity });
+        values.push(json!({ "kind": "Pod", "metadata": { "name": "p" }, "spec": spec }));
+        assert_eq!(only(posed(&values).cluster.eligibility).weights, expected, "{terms:#}");
+    };
+    let wish = |weight: i32, key: &str, value: &str| {
+        let expression = json!({ "key": key, "operator": "In", "values": [value] });
+        json!({ "weight": weight, "preference": { "matchExpressions": [expression] } })
+    };
+    // In the order of the names: bare, cordoned, evicting, h100, lost, soft, tainted, unready.
+    check(json!([wish(5, "gpu", "h100")]), &[0, 5, 5, 5, 5, 0, 0, 5]);
+    check(json!([wish(5, "gpu", "h100"), wish(30, "n", "8")]), &[0, 5, 35, 35, 5, 0, 0, 5]);
+    let named = json!({ "key": "metadata.name", "operator": "In", "values": ["soft"] });
+    check(json!([{ "weight": 7, "preference": { "matchFields": [named] } }]), &[0, 0, 0, 0, 0, 7, 0, 0]);
+    // A term that asks for nothing matches nothing; where all nodes are liked alike there is no wish.
+    check(json!([{ "weight": 100, "preference": {} }]), &[]);
+    let any = json!({ "key": "none", "operator": "DoesNotExist" });
+    check(json!([{ "weight": 100, "preference": { "matchExpressions": [any] } }]), &[]);
 }
 
 #[test]

@@ -59,6 +59,11 @@ fn no_field_is_ignored() {
         ("nodeName", json!({ "nodeName": "n1" })),
         ("nodeSelector", json!({ "nodeSelector": { "gpu": "a" } })),
         ("nodeAffinity", json!({ "affinity": { "nodeAffinity": { required: { "nodeSelectorTerms": gpu } } } })),
+        (
+            "nodeAffinity that is preferred",
+            json!({ "affinity": { "nodeAffinity": { "preferredDuringSchedulingIgnoredDuringExecution":
+                [{ "weight": 1, "preference": gpu[0] }] } } }),
+        ),
         ("podAffinity", json!({ "affinity": { "podAffinity": { required: term(host) } } })),
         ("podAntiAffinity", json!({ "affinity": { "podAntiAffinity": { required: term(host) } } })),
         ("podAntiAffinity by another key", json!({ "affinity": { "podAntiAffinity": { required: term("gpu") } } })),
@@ -94,7 +99,6 @@ fn what_is_passed_over_is_said() {
     let preferred = "preferredDuringSchedulingIgnoredDuringExecution";
     let near = json!([{ "weight": 1, "podAffinityTerm": { "topologyKey": "kubernetes.io/hostname" } }]);
     let cases = [
-        ("nodeAffinity", json!({ "affinity": { "nodeAffinity": { preferred: [{ "weight": 1, "preference": {} }] } } })),
         ("podAffinity", json!({ "affinity": { "podAffinity": { preferred: near } } })),
         ("podAntiAffinity", json!({ "affinity": { "podAntiAffinity": { preferred: near } } })),
         (

@@ -51,8 +51,8 @@ fn with_claim(pod: &mut Pod) {
 }
 
 fn wishing(pod: &mut Pod) {
-    let wish = json!([{ "weight": 1, "preference": { "matchExpressions": [] } }]);
-    let affinity = json!({ "nodeAffinity": { "preferredDuringSchedulingIgnoredDuringExecution": wish } });
+    let wish = json!([{ "weight": 1, "podAffinityTerm": { "topologyKey": "kubernetes.io/hostname" } }]);
+    let affinity = json!({ "podAffinity": { "preferredDuringSchedulingIgnoredDuringExecution": wish } });
     dress(pod, "wisher", json!({ "affinity": affinity }));
 }
 
@@ -201,5 +201,5 @@ fn what_is_passed_over_is_said_on_the_gang() {
     world.apply(&plan);
     let notes = world.decide().notes;
     let told = notes.iter().find(|note| note.reason == "PassedOver").expect("a note");
-    assert!(told.warning && told.message.contains("spec.affinity.nodeAffinity.preferred"), "{}", told.message);
+    assert!(told.warning && told.message.contains("spec.affinity.podAffinity.preferred"), "{}", told.message);
 }

@@ -40,6 +40,9 @@ struct Kind<'a> {
     count: usize,
     /// Places where they may stand.
     places: Vec<usize>,
+    /// How much each likes these places, and the most of it.
+    weights: Vec<u64>,
+    most: u64,
 }
 
 /// Where the pods below a group must share one domain.
@@ -85,6 +88,7 @@ struct Search<'a> {
     /// Waiting pods whose turn is still to come.
     left: usize,
     spans: Vec<u64>,
+    liked: u64,
     best: Option<Best>,
     /// Any placement will do.
     any: bool,
@@ -114,6 +118,7 @@ impl<'a> Search<'a> {
             placed: vec![0; gang.groups.len()],
             left: gang.pods.iter().filter(|pod| pod.bound.is_none()).count(),
             spans: Vec::new(),
+            liked: 0,
             best: None,
             any,
             steps: 0,
@@ -149,11 +154,11 @@ impl<'a> Search<'a> {
     /// Gives places to the pods of a kind from the `done`th on, none of them before the `from`th place of the kind.
     fn place(&mut self, kind: usize, done: usize, from: usize) {
         self.steps += 1;
-        if self.steps > LIMIT || (self.any && self.best.is_some()) || !self.can_improve() {
+        if self.steps > LIMIT || (self.any && self.best.is_some()) || !self.can_improve(kind, done) {
             return;
         }
         if kind == self.kinds.len() {
-            self.best = Some(Best { members: self.placed[0], spans: self.spans.clone() });
+            self.best = Some(Best { members: self.placed[0], spans: self.spans.clone(), liked: self.liked });
             return;
         }
         let Kind { leaf, request, count, .. } = self.kinds[kind];
@@ -163,8 +168,11 @@ impl<'a> Search<'a> {
                 if self.takes(at, request) && self.enter(leaf, at) {
                     self.charge(at, request, -1);
                     self.stand(leaf, at);
+                    let liked = self.kinds[kind].weights[nth];
                     self.left -= 1;
+                    self.liked += liked;
                     self.place(kind, done + 1, nth);
+                    self.liked -= liked;
                     self.left += 1;
                     self.unstand(leaf, at);
                     self.charge(at, request, 1);
@@ -181,10 +189,15 @@ impl<'a> Search<'a> {
     }
 
     /// Whether something better than the best can still come of what has been placed.
-    fn can_improve(&self) -> bool {
+    fn can_improve(&self, kind: usize, done: usize) -> bool {
         let Some(best) = &self.best else { return true };
         let most = self.placed[0] + self.left;
-        most > best.members || (most == best.members && self.spans < best.spans)
+        if most != best.members || self.spans != best.spans {
+            return most > best.members || (most == best.members && self.spans < best.spans);
+        }
+        let open = self.kinds.iter().enumerate().skip(kind);
+        let left = open.map(|(at, it)| it.most * (it.count - if at == kind { done } else { 0 }) as u64);
+        self.liked + left.sum::<u64>() > best.liked
     }
 
     /// Whether the gang's minima can still be met, and no group has new pods that cannot be satisfied, when the first
@@ -271,8 +284,12 @@ fn kinds<'a>(problem: &Problem, gang: &'a Gang, all: &[Place]) -> Vec<Kind<'a>> 
         let zones = facts::places(cluster, facts::zones(cluster, gang, pods[0].group));
         let allowed = &cluster.eligibility[pods[0].eligibility].allowed;
         let may = |at: &usize| zones.contains(&all[*at]) && allowed.contains(all[*at].node as usize);
-        let places = (0..all.len()).filter(may).collect();
-        Kind { leaf: pods[0].group, request: &pods[0].request, count: pods.len(), places }
+        let places: Vec<usize> = (0..all.len()).filter(may).collect();
+        let liked = &cluster.eligibility[pods[0].eligibility].weights;
+        let weight = |at: &usize| liked.get(all[*at].node as usize).copied().map_or(0, u64::from);
+        let weights: Vec<u64> = places.iter().map(weight).collect();
+        let most = weights.iter().copied().max().unwrap_or(0);
+        Kind { leaf: pods[0].group, request: &pods[0].request, count: pods.len(), places, weights, most }
     };
     pods.chunk_by(alike).map(kind).collect()
 }

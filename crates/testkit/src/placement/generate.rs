@@ -31,6 +31,9 @@ const LARGER: Scale = Scale { nodes: (3, 8), groups: 6, pods: 12, zones: true };
 const MEDIUM: Scale = Scale { nodes: (8, 24), groups: 6, pods: 24, zones: false };
 const SEVERAL: Scale = Scale { nodes: (2, 6), groups: 3, pods: 4, zones: true };
 
+/// How much nodes are liked; few values, so that many nodes are liked alike.
+const WEIGHTS: [&[u32]; 4] = [&[0, 1], &[0, 0, 10], &[0, 5, 100], &[1, 2, 3, 4]];
+
 /// A problem that can be answered by exhaustive search: one gang, now and then with its base.
 pub fn small(seed: u64) -> Problem {
     let mut draw = Draw::new(seed);
@@ -146,6 +149,27 @@ fn several_of(draw: &mut Draw, held: bool) -> Problem {
         }
     }
     bind::tighten(draw, &mut problem);
+    problem
+}
+
+/// A small problem in which pods like some nodes better than others.
+pub fn liked(seed: u64) -> Problem {
+    with_weights(small(seed), seed)
+}
+
+/// The same for the integer program.
+pub fn medium_liked(seed: u64) -> Problem {
+    with_weights(medium(seed), seed)
+}
+
+/// Gives every kind of pods weights of nodes.
+fn with_weights(mut problem: Problem, seed: u64) -> Problem {
+    let mut draw = Draw::new(seed ^ 0x6c69_6b65);
+    let nodes = problem.cluster.nodes.len();
+    for kind in &mut problem.cluster.eligibility {
+        let values = draw.of(&WEIGHTS);
+        kind.weights = (0..nodes).map(|_| *draw.of(values)).collect();
+    }
     problem
 }
 

@@ -1,6 +1,7 @@
 //! The best placement of one gang by an integer program: for problems too large to try everything.
 //!
-//! Members are maximised first, then each span is minimised in turn, with all that was found before held fast.
+//! Members are maximised first, then each span is minimised in turn, then what pods like is maximised, with all that was
+//! found before held fast.
 
 mod model;
 
@@ -22,7 +23,7 @@ pub fn best(problem: &Problem, gang: usize) -> Result<Option<Best>, TooLarge> {
         return Ok(None);
     }
     let waiting = problem.gangs[gang].pods.iter().filter(|pod| pod.bound.is_none()).count();
-    let Model { variables, constraints, members, spans, cuts } = Model::new(problem, gang);
+    let Model { variables, constraints, members, spans, cuts, liked, most_liked } = Model::new(problem, gang);
     let mut program = Program { variables, constraints, values: None };
     // Pods that are left out, so that all goals are to be small.
     let Some(out) = program.smallest(&(whole(waiting) - members))? else { return Ok(None) };
@@ -31,7 +32,12 @@ pub fn best(problem: &Problem, gang: usize) -> Result<Option<Best>, TooLarge> {
     }
     let spans = spans.iter().map(|span| Ok(program.smallest(span)?.expect("a solution was found before")));
     let members = waiting - usize::try_from(out).expect("no more than all");
-    Ok(Some(Best { members, spans: spans.collect::<Result<_, _>>()? }))
+    let spans = spans.collect::<Result<_, _>>()?;
+    let short = match most_liked {
+        0 => 0,
+        most => program.smallest(&(f64::from(most) - liked))?.expect("a solution was found before"),
+    };
+    Ok(Some(Best { members, spans, liked: u64::from(most_liked) - short }))
 }
 
 struct Program {

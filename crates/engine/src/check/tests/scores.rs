@@ -26,6 +26,17 @@ fn spans_by_depth_then_wider() {
 }
 
 #[test]
+fn what_placed_pods_like_adds_up() {
+    let mut cluster = cluster(&[&["host"]], &[(&["h0"], [8, 8]), (&["h1"], [8, 8]), (&["h2"], [8, 8])]);
+    let gang = gang("g").leaf(None, 1, required(0), &[(3, [1, 1])]).bind(2, at(1));
+    assert_eq!(score(&cluster, &gang, &[(0, at(1)), (1, at(2))]).liked, 0);
+    cluster.eligibility[0].weights = vec![0, 7, 50];
+    // Of bound pods it is too late to ask.
+    assert_eq!(score(&cluster, &gang, &[(0, at(1)), (1, at(2))]).liked, 57);
+    assert_eq!(score(&cluster, &gang, &[(0, at(1))]).liked, 7);
+}
+
+#[test]
 fn without_preferences_and_with_zones() {
     let mut cluster = cluster(&[&["host", "numa"]], &[(&["h0"], [8, 8]), (&["h1"], [8, 8])]);
     zones(&mut cluster, 0, &[4, 4]);

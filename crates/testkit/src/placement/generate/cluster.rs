@@ -126,8 +126,11 @@ fn eligibility(draw: &mut Draw, nodes: usize) -> Vec<Eligibility> {
     let closed = draw.chance(15);
     let mut kind = |n: usize| {
         let open = if n == 0 { if closed { 75 } else { 100 } } else { *draw.of(&[50, 70]) };
-        let mut kind =
-            Eligibility { allowed: FixedBitSet::with_capacity(nodes), barred: FixedBitSet::with_capacity(nodes) };
+        let mut kind = Eligibility {
+            allowed: FixedBitSet::with_capacity(nodes),
+            barred: FixedBitSet::with_capacity(nodes),
+            weights: Vec::new(),
+        };
         for node in 0..nodes {
             if draw.chance(open) {
                 kind.allowed.insert(node);

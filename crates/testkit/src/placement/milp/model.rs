@@ -18,12 +18,17 @@ pub(super) struct Model {
     pub spans: Vec<Expression>,
     /// What follows if all pods are placed. Solvers are slow to see it.
     pub cuts: Vec<Constraint>,
+    /// How much new pods like their nodes, and a number that this cannot exceed.
+    pub liked: Expression,
+    pub most_liked: u32,
 }
 
 /// Pods that cannot be told apart, and their number at each place with the most that it can be.
 struct Kind<'a> {
     leaf: GroupId,
     request: &'a [i64],
+    weights: &'a [u32],
+    count: u32,
     at: Vec<(Place, Variable, u32)>,
 }
 
@@ -44,6 +49,12 @@ impl Model {
         let mut model = Self::default();
         view.kinds = model.kinds(&view);
         model.members = view.kinds.iter().flat_map(|kind| &kind.at).map(|(_, pods, _)| *pods).sum();
+        for kind in &view.kinds {
+            let weight = |place: &Place| kind.weights.get(place.node as usize).copied().unwrap_or(0);
+            let terms = kind.at.iter().map(|(place, pods, _)| f64::from(weight(place)) * *pods);
+            model.liked += terms.sum::<Expression>();
+            model.most_liked += kind.count * kind.at.iter().map(|(place, ..)| weight(place)).max().unwrap_or(0);
+        }
         model.respect_capacity(&view);
         model.satisfy(&view, &requirements);
         for requirement in &requirements {
@@ -76,7 +87,8 @@ impl Model {
             }
             let all: Expression = at.iter().map(|(_, pods, _)| *pods).sum();
             self.constraints.push(constraint!(all <= count));
-            kinds.push(Kind { leaf, request, at });
+            let weights = &view.problem.cluster.eligibility[eligibility].weights;
+            kinds.push(Kind { leaf, request, weights, count, at });
         }
         kinds
     }
@@ -251,7 +263,10 @@ impl View<'_> {
     fn exchangeable(&self, a: NodeId, b: NodeId, requirements: &[Requirement]) -> bool {
         let cluster = &self.problem.cluster;
         let node = |id: NodeId| &cluster.nodes[id as usize];
-        let open = |id: NodeId| cluster.eligibility.iter().map(move |it| it.allowed.contains(id as usize));
+        let open = |id: NodeId| {
+            let at = id as usize;
+            cluster.eligibility.iter().map(move |it| (it.allowed.contains(at), it.weights.get(at).copied()))
+        };
         // A domain that is the node alone may change places with it, unless pods that bind the gang stand there.
         let alone = |id: NodeId, topology: usize, level: usize| {
             let Some(own) = node(id).paths[topology].get(..=level) else { return true };
