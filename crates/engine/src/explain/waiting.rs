@@ -3,7 +3,7 @@
 use super::{DomainReport, EmptyCluster, Explanation, Holder, Largest, MOST_DOMAINS, words};
 use crate::cluster::{NodeId, Place};
 use crate::decide::{Decided, decide, fits};
-use crate::gang::{Gang, GangName, GroupId, Members};
+use crate::gang::{Gang, GangName, GroupId, Members, Pod};
 use crate::greedy::Want;
 use crate::holds::Holds;
 use crate::job::Job;
@@ -22,11 +22,28 @@ pub(super) struct Explainer<'a> {
     plan: &'a Plan,
     pub options: Options,
     by_name: FxHashMap<&'a GangName, usize>,
-    /// For each node who has pods there, and how many: gangs by index, then occupants behind them.
-    holders: FxHashMap<NodeId, Vec<(usize, u64)>>,
+    /// For each node who has pods there.
+    holders: FxHashMap<NodeId, Vec<Standing>>,
     holds: Holds<'a>,
     /// The cluster without the pods of gangs, made when first asked for.
     empty: Option<Snapshot>,
+}
+
+/// Who has pods on a node.
+struct Standing {
+    /// A gang by index, or an occupant behind all gangs.
+    who: usize,
+    pods: u64,
+    takes: Resources,
+}
+
+/// Some resources, one bit for each; those behind the 64th share one.
+type Resources = u64;
+
+/// The resources that a request takes some of.
+fn taken(request: &[i64]) -> Resources {
+    let asked = request.iter().enumerate().filter(|(_, amount)| **amount > 0);
+    asked.fold(0, |all, (resource, _)| all | 1 << resource.min(63))
 }
 
 /// A candidate domain of the binding constraint in the making.
@@ -45,20 +62,21 @@ pub(super) struct Binding {
 
 impl<'a> Explainer<'a> {
     pub fn new(snapshot: &'a mut Snapshot, gangs: &'a [Gang], plan: &'a Plan, options: Options) -> Self {
-        let mut holders: FxHashMap<NodeId, Vec<(usize, u64)>> = FxHashMap::default();
-        let mut hold = |node: NodeId, who: usize| {
+        let mut holders: FxHashMap<NodeId, Vec<Standing>> = FxHashMap::default();
+        let mut hold = |node: NodeId, who: usize, request: &[i64]| {
             let here = holders.entry(node).or_default();
-            match here.iter_mut().rev().find(|(known, _)| *known == who) {
-                Some((_, pods)) => *pods += 1,
-                None => here.push((who, 1)),
+            match here.iter_mut().rev().find(|known| known.who == who) {
+                Some(known) => (known.pods, known.takes) = (known.pods + 1, known.takes | taken(request)),
+                None => here.push(Standing { who, pods: 1, takes: taken(request) }),
             }
         };
         for (number, gang) in gangs.iter().enumerate() {
-            gang.pods.iter().filter_map(|pod| pod.bound).for_each(|place| hold(place.node, number));
-            plan.decisions[number].placed.iter().for_each(|(_, place)| hold(place.node, number));
+            let bound = gang.pods.iter().filter_map(|pod| Some((pod, pod.bound?)));
+            let placed = plan.decisions[number].placed.iter().map(|(pod, place)| (&gang.pods[*pod], *place));
+            bound.chain(placed).for_each(|(pod, place)| hold(place.node, number, &pod.request));
         }
         for (number, occupant) in snapshot.cluster.occupants.iter().enumerate() {
-            hold(occupant.node, gangs.len() + number);
+            hold(occupant.node, gangs.len() + number, &occupant.request);
         }
         let by_name = gangs.iter().enumerate().map(|(i, gang)| (&gang.id, i)).collect();
         let mut holds = Holds::new(gangs);
@@ -125,7 +143,7 @@ impl<'a> Explainer<'a> {
                 fits: candidate.fits,
                 needs: binding.needs,
                 short,
-                holders: self.holders_in(index, topology, candidate.domain),
+                holders: self.holders_in(index, gang, &binding, topology, candidate.domain),
             });
         }
         let (empty_cluster, largest) = self.on_empty(gang, anchor, &binding);
@@ -223,19 +241,7 @@ impl<'a> Explainer<'a> {
             Some(domain) => self.snapshot.domains[topology].nodes(domain).to_vec(),
             None => (0..crate::domains::index(self.snapshot.cluster.nodes.len())).collect(),
         };
-        let under = |pod: &&crate::gang::Pod| {
-            pod.bound.is_none() && gang.ancestry(pod.group).any(|above| above == binding.group)
-        };
-        let mut requests: Vec<(&crate::gang::Pod, u64)> = Vec::new();
-        for pod in gang.pods.iter().filter(under) {
-            match requests
-                .iter_mut()
-                .find(|(known, _)| known.request == pod.request && known.eligibility == pod.eligibility)
-            {
-                Some((_, count)) => *count += 1,
-                None => requests.push((pod, 1)),
-            }
-        }
+        let mut requests = waiting_below(gang, binding.group);
         let width = self.snapshot.width;
         let mut short: Vec<(usize, i64)> = Vec::new();
         let mut together: Vec<(usize, i64)> = Vec::new();
@@ -285,26 +291,59 @@ impl<'a> Explainer<'a> {
         short
     }
 
-    /// Who takes up room in a domain, or anywhere: others' pods, and the holds that the gang sees.
-    fn holders_in(&self, index: usize, topology: usize, domain: Option<u32>) -> Vec<Holder> {
+    /// Who takes up room in a domain, or anywhere, that pods of the gang could use: others' pods, and the holds that the gang sees.
+    fn holders_in(
+        &self,
+        index: usize,
+        gang: &Gang,
+        binding: &Binding,
+        topology: usize,
+        domain: Option<u32>,
+    ) -> Vec<Holder> {
         let mut found: FxHashMap<usize, (u64, u64)> = FxHashMap::default();
-        let mut add = |here: &[(usize, u64)]| {
-            let others = here.iter().filter(|(who, _)| *who != index);
-            others.for_each(|(who, pods)| found.entry(*who).or_default().0 += pods);
+        let waiting = waiting_below(gang, binding.group);
+        let mut add = |node: &NodeId, here: &[Standing]| {
+            let scarce = self.scarce(&waiting, *node);
+            let others = here.iter().filter(|it| it.who != index && it.takes & scarce != 0);
+            others.for_each(|it| found.entry(it.who).or_default().0 += it.pods);
         };
         let nodes = domain.map(|domain| self.snapshot.domains[topology].nodes(domain));
         match nodes {
             _ if self.holders.is_empty() => {}
-            Some(nodes) => nodes.iter().filter_map(|node| self.holders.get(node)).for_each(|here| add(here)),
-            None => self.holders.values().for_each(|here| add(here)),
+            Some(nodes) => {
+                let here = nodes.iter().filter_map(|node| Some((node, self.holders.get(node)?)));
+                here.for_each(|(node, here)| add(node, here));
+            }
+            None => self.holders.iter().for_each(|(node, here)| add(node, here)),
         }
         let is_here = |place: Place| nodes.is_none_or(|nodes| nodes.binary_search(&place.node).is_ok());
-        let held = self.holds.seen(self.gangs, index).filter(|(_, hold)| is_here(hold.place));
+        let held = self.holds.seen(self.gangs, index).filter(|(_, hold)| {
+            is_here(hold.place) && taken(&hold.request) & self.scarce(&waiting, hold.place.node) != 0
+        });
         held.for_each(|(who, _)| found.entry(who).or_default().1 += 1);
         let mut found: Vec<(usize, (u64, u64))> = found.into_iter().collect();
         found.sort_unstable_by_key(|(who, (pods, held))| (std::cmp::Reverse(pods + held), *who));
         let told = found.into_iter().take(MOST_DOMAINS);
         told.map(|(who, (pods, held))| Holder { name: self.name(who), pods, held }).collect()
+    }
+
+    /// The resources of a node of which more would let more of some pods in: none if they may not go there, or if the node
+    /// takes no more of them when it is empty.
+    fn scarce(&self, waiting: &[(&Pod, u64)], node: NodeId) -> Resources {
+        let (at, width) = (node as usize, self.snapshot.width);
+        if self.snapshot.closed[at] {
+            return 0;
+        }
+        let (free, all) = (&self.snapshot.free[at * width..], &self.snapshot.cluster.nodes[at].allocatable);
+        let allowed = |pod: &Pod| self.snapshot.cluster.eligibility[pod.eligibility].allowed.contains(at);
+        let mut scarce = 0;
+        for (pod, _) in waiting.iter().filter(|(pod, _)| allowed(pod)) {
+            let asks = || pod.request.iter().enumerate().filter(|(_, ask)| **ask > 0);
+            let at_most = asks().map(|(resource, ask)| all[resource] / ask).min().unwrap_or(0);
+            let limits = asks().filter(|(resource, ask)| free[*resource].max(0) / **ask < at_most);
+            scarce = limits.fold(scarce, |all, (resource, _)| all | 1 << resource.min(63));
+        }
+        scarce
     }
 
     /// A gang's name, or that of a pod of no gang.
@@ -367,7 +406,7 @@ impl<'a> Explainer<'a> {
                     nodes
                 }
             };
-            for (who, _) in nodes.iter().filter_map(|node| self.holders.get(node)).flatten() {
+            for Standing { who, .. } in nodes.iter().filter_map(|node| self.holders.get(node)).flatten() {
                 let is_lower = self.gangs.get(*who).is_some_and(|other| {
                     other.priority < self.gangs[index].priority && other.pods.iter().any(|pod| pod.bound.is_some())
                 });
@@ -396,6 +435,20 @@ impl<'a> Explainer<'a> {
 pub(super) fn would_fit(snapshot: &mut Snapshot, gang: &Gang, anchor: Option<DomainId>, budget: u64) -> bool {
     let Ok(job) = Job::new(gang, anchor, snapshot) else { return false };
     matches!(fits(snapshot, &job, budget), Decided::Placed(_))
+}
+
+/// The waiting pods under a group, one of each kind with their number.
+fn waiting_below(gang: &Gang, group: GroupId) -> Vec<(&Pod, u64)> {
+    let under = |pod: &&Pod| pod.bound.is_none() && gang.ancestry(pod.group).any(|above| above == group);
+    let mut kinds: Vec<(&Pod, u64)> = Vec::new();
+    for pod in gang.pods.iter().filter(under) {
+        let alike = |known: &Pod| known.request == pod.request && known.eligibility == pod.eligibility;
+        match kinds.iter_mut().find(|(known, _)| alike(known)) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((pod, 1)),
+        }
+    }
+    kinds
 }
 
 /// The gang without preferred levels, but for those that put pods into zones.

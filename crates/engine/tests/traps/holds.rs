@@ -223,3 +223,26 @@ fn held_room_is_told_as_held() {
     assert!(before.contains("free: [0, 99, 1, 100]"), "{before}");
     assert!(format!("{snapshot:?}").contains("free: [0, 99, 1, 100]"), "holds are charged to nobody in the end");
 }
+
+#[test]
+fn only_those_whose_leaving_would_help_are_told_as_holders() {
+    let mut problem = notation::problem(
+        "topology t: rack host
+         r1/*: a1 gpu=1 cpu=4
+         r1/*: a2 gpu=1 cpu=4
+         r1/*: a3 gpu=0 cpu=4",
+        "closed: 1 x gpu=1,cpu=1 @a1
+         useful: 1 x gpu=1,cpu=1 @a2
+         plain: 1 x cpu=1 @a2
+         small: 1 x cpu=4 @a3
+         waits required=rack: 1 x gpu=1,cpu=1",
+    );
+    // The waiting pod may not go to the first node; the last has no device even when it is empty.
+    problem.cluster.eligibility[0].allowed.set(0, false);
+    let mut snapshot = Snapshot::with_gangs(Arc::new(problem.cluster.clone()), &problem.gangs);
+    let plan = plan_on(&mut snapshot, &problem.gangs, Options::default());
+    let told = explain_on(&mut snapshot, &problem.gangs, &plan, Options::default());
+    let holders: Vec<&str> = told[4].domains[0].holders.iter().map(|holder| holder.name.name.as_str()).collect();
+    assert_eq!(holders, ["useful"]);
+    assert!(told[4].text.contains("held by default/useful."), "{}", told[4].text);
+}
