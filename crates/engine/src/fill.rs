@@ -1,6 +1,8 @@
 //! Puts pods of one batch into a scope: few domains at the preferred levels, wider levels first, then few nodes.
 
 use crate::cluster::Place;
+use crate::domains::NONE;
+use crate::gang::Hold;
 use crate::state::{Scope, State};
 use std::cmp::Reverse;
 
@@ -76,7 +78,10 @@ impl State<'_, '_> {
                 let sample = domains.nodes(domain)[0];
                 let (cost, tie) = self.cost(batch, topology, level, domain, Place { node: sample, zone: None });
                 let id = narrowest.unwrap_or(domain);
-                let unliked = self.unliked_in(batch, want, &Self::narrowed(scope, topology, id));
+                let unliked = match self.job.batches[batch].most {
+                    0 => 0,
+                    most => most * want - self.liked_best(batch, want, &Self::narrowed(scope, topology, id)),
+                };
                 bins.push(Bin { cost, room, tie, unliked, id, is_node: false });
             }
         }
@@ -100,6 +105,8 @@ impl State<'_, '_> {
     /// What beginning to use a domain (by its key) costs, and what its wider levels add.
     fn cost(&self, batch: usize, topology: usize, level: usize, key: u32, sample: Place) -> (u64, u64) {
         let (mut cost, mut tie) = (0, 0);
+        // What others come back to, and fills it, is in use by them: that it is in use already is no reason to go there.
+        let is_taken = self.is_taken(batch, topology, level, key);
         for &number in &self.job.batches[batch].spans {
             let span = &self.job.spans[number];
             if span.topology != topology || span.level > level {
@@ -107,13 +114,35 @@ impl State<'_, '_> {
             }
             if span.level == level {
                 if span.is_preferred {
-                    cost = cost << 1 | u64::from(!self.uses(number, key));
+                    cost = cost << 1 | u64::from(is_taken || !self.uses(number, key));
                 }
             } else {
                 tie = tie << 1 | u64::from(!self.uses(number, self.domain_of(number, sample)));
             }
         }
-        (cost, tie)
+        (cost, tie | u64::from(is_taken) << 63)
+    }
+
+    /// Whether a domain (by its key) is held for as many members of other leaves, who are yet to come, as it takes of a batch.
+    fn is_taken(&self, batch: usize, topology: usize, level: usize, key: u32) -> bool {
+        let gang = self.job.gang;
+        if gang.holds.is_empty() {
+            return false;
+        }
+        let (leaf, kind) = (self.job.batches[batch].leaf, self.job.batches[batch].kind);
+        let domains = &self.snapshot.domains[topology];
+        let is_here = |place: Place| match domains.at(place, level) {
+            NONE => domains.len() + place.node == key,
+            domain => domain == key,
+        };
+        let room = match key.checked_sub(domains.len()) {
+            Some(node) => u64::from(self.snapshot.kinds[kind].fit[node as usize]),
+            None => self.snapshot.count(kind, topology, key),
+        };
+        let here = gang.holds.iter().filter(|hold| is_here(hold.place));
+        let (own, others): (Vec<&Hold>, Vec<&Hold>) = here.partition(|hold| hold.group == leaf);
+        let comes = |hold: &&&Hold| self.job.batches_of(hold.group).iter().any(|batch| self.left[*batch] > 0);
+        own.is_empty() && others.iter().filter(comes).count() as u64 >= room.max(1)
     }
 
     /// Few nodes, those in use first.
@@ -154,14 +183,6 @@ impl State<'_, '_> {
             put += self.fill_node(batch, amount, bin.id);
         }
         put
-    }
-
-    /// How much less so many pods of a batch like the best places in a scope than the best there are.
-    fn unliked_in(&self, batch: usize, want: u64, scope: &Scope) -> u64 {
-        match self.job.batches[batch].most {
-            0 => 0,
-            most => most * want - self.liked_best(batch, want, scope),
-        }
     }
 
     fn fill_node(&mut self, batch: usize, want: u64, node: u32) -> u64 {

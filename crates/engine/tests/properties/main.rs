@@ -24,6 +24,7 @@ const PROOF_REGRESSIONS: &[u64] = &[5029];
 const LIKED_REGRESSIONS: &[u64] = &[];
 const FAMILY_REGRESSIONS: &[u64] = &[2401, 3116, 32_534];
 const HELD_REGRESSIONS: &[u64] = &[];
+const MEDIUM_HELD_REGRESSIONS: &[u64] = &[86];
 const SEVERAL_HELD_REGRESSIONS: &[u64] = &[103, 855];
 
 #[test]
@@ -59,6 +60,11 @@ fn a_base_goes_where_what_is_scaled_from_it_fits() {
 #[test]
 fn members_that_come_back_are_decided_as_by_exhaustive_search() {
     harness::check(generate::held, 20_000, HELD_REGRESSIONS, |problem, _| single::judge_by_exhaustion(problem));
+}
+
+#[test]
+fn members_that_come_back_are_decided_as_by_an_integer_program() {
+    harness::check(generate::medium_held, 200, MEDIUM_HELD_REGRESSIONS, |problem, _| single::judge_by_program(problem));
 }
 
 #[test]
