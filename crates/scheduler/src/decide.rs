@@ -176,13 +176,14 @@ impl Round {
             if matches!(who.bar, Some(Bar::UnderWay | Bar::Deleted)) {
                 continue;
             }
+            let at = who.written_at(picture.around.now);
             let mut annotations = std::mem::take(&mut draft.annotations);
             // A pod alone needs no ledger to be bound: the bind itself is good for one version only.
             let is_kept = !picture.is_lone(gang) || draft.after.nominated.is_some() || who.is_written;
             let lone = Ledger { nominated: draft.after.nominated.clone(), ..Ledger::default() };
             let after = if picture.is_lone(gang) { &lone } else { &draft.after };
             if is_kept && !draft.is_quiet && (who.is_scribble || !after.says_same(&who.ledger)) {
-                let text = Ledger { at: picture.around.now, by: picture.writer(gang), ..after.clone() }.write();
+                let text = Ledger { at, by: picture.writer(gang), ..after.clone() }.write();
                 if text.is_some() || who.is_written {
                     annotations.insert(annotation::PLACEMENT, text);
                 }
@@ -190,7 +191,7 @@ impl Round {
             if annotations.is_empty() && draft.binds.is_empty() {
                 continue;
             }
-            let assumed = Ledger { by: picture.writer(gang), ..draft.after.clone() };
+            let assumed = Ledger { at, by: picture.writer(gang), ..draft.after.clone() };
             plan.gangs.push(GangPlan {
                 site: draft.site,
                 target: who.target.clone(),

@@ -15,6 +15,7 @@ use crate::ledger::{Held, Ledger, Request, Spot, short};
 use crate::plan::{Kind, Target};
 use crate::seen::{Key, Seen};
 use crate::settings::Around;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -133,11 +134,19 @@ impl Who<'_> {
     /// Whether the gang was taken down and made anew since its ledger was written: it has given up its place then, whether or not anybody
     /// looked meanwhile.
     pub fn was_recreated(&self) -> bool {
-        let disruption = self.object.condition("DisruptionTarget");
-        disruption.is_some_and(|told| {
-            let written = crate::holds::floor_second(self.ledger.at);
-            told.status == "False" && told.reason == RECREATED && told.last_transition_time.0 > written
-        })
+        self.recreated_at().is_some_and(|at| at >= crate::holds::floor_second(self.ledger.at))
+    }
+
+    /// When a ledger is said to be written that is written now. Times of conditions have whole seconds: one that follows a gang's being
+    /// made anew in the same second would look as if it had been there before.
+    pub fn written_at(&self, now: Timestamp) -> Timestamp {
+        let after = self.recreated_at().and_then(|at| at.checked_add(SignedDuration::from_secs(1)).ok());
+        after.map_or(now, |after| after.max(now))
+    }
+
+    fn recreated_at(&self) -> Option<Timestamp> {
+        let told = self.object.condition("DisruptionTarget")?;
+        (told.status == "False" && told.reason == RECREATED).then_some(told.last_transition_time.0)
     }
 
     /// Whether a member that is written down stands.

@@ -168,7 +168,7 @@ fn what_is_given_back_is_given_away_by_the_next_decision() {
 /// One that was taken down and made anew while nobody looked has given up its place: nothing is held for it.
 #[test]
 fn one_that_was_recreated_holds_nothing() {
-    for (seconds, held) in [(1, 0), (-60, 2)] {
+    for (seconds, held) in [(1, 0), (0, 0), (-60, 2)] {
         let mut world = settled(2, 2, "w*2/2@8");
         let at = world.ledger("a").at;
         for (pod, _) in world.pods_of("a") {
