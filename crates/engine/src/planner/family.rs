@@ -71,7 +71,7 @@ impl Planner<'_> {
         (domain.map(|domain| Moved { minimum, root: DomainId { index: domain, ..root } }), steps)
     }
 
-    /// Those that are known to follow a base whose place is open, and those that follow other bases and are still held back:
+    /// Those that are known to follow a base whose place is open, and those that follow other bases and have no place yet:
     /// room that they alone cannot do without should be left to them. In the order in which they are taken.
     fn family(&self, index: usize) -> Option<Vec<Follower>> {
         let own = self.families.get(&index)?;
@@ -83,8 +83,11 @@ impl Planner<'_> {
         for (base, gangs) in self.families.iter().filter(|(base, _)| **base != index) {
             let is_placed = self.decisions[*base].as_ref().is_some_and(|it| it.decision.outcome == Outcome::Placed);
             if is_placed && self.domain(*base).is_some() {
-                let held_back = gangs.iter().filter(|gang| !self.gangs[**gang].coming.is_empty());
-                family.extend(held_back.map(|gang| Follower { base: *base, gang: *gang }));
+                let is_due = |gang: &&usize| {
+                    let it = &self.gangs[**gang];
+                    !it.coming.is_empty() || it.pods.iter().any(|pod| pod.bound.is_none())
+                };
+                family.extend(gangs.iter().filter(is_due).map(|gang| Follower { base: *base, gang: *gang }));
             }
         }
         family.retain(|follower| self.is_open(follower.gang));

@@ -35,6 +35,13 @@ pub(crate) enum Bar {
     Untouched,
 }
 
+impl Bar {
+    /// Whether the gang will be placed as soon as others have done their part.
+    fn is_passing(&self) -> bool {
+        matches!(self, Self::UnderWay | Self::Incomplete | Self::Gated | Self::Unfenced | Self::Untouched)
+    }
+}
+
 impl Picture<'_> {
     /// Bars gangs, looks at what was begun, and holds places; what is barred has no waiting pods after that.
     pub(super) fn bar_all(&mut self) {
@@ -53,9 +60,16 @@ impl Picture<'_> {
         self.review_begun();
         for gang in 0..self.gangs.len() {
             self.gangs[gang].holds = self.holds(gang);
-            if self.whos[gang].bar.is_some() {
-                self.gangs[gang].pods.retain(|pod| pod.bound.is_some());
-                self.gangs[gang].coming.clear();
+            let Some(bar) = &self.whos[gang].bar else { continue };
+            let it = &mut self.gangs[gang];
+            let (bound, waiting): (Vec<Pod>, Vec<Pod>) =
+                std::mem::take(&mut it.pods).into_iter().partition(|pod| pod.bound.is_some());
+            it.pods = bound;
+            // What is only held back will have to follow its base all the same.
+            if it.base.is_some() && bar.is_passing() {
+                it.coming.extend(waiting);
+            } else {
+                it.coming.clear();
             }
         }
     }
