@@ -14,6 +14,21 @@ pub fn own() -> Vec<CustomResourceDefinition> {
         .collect()
 }
 
+/// Name of the definition of Dynamo's kind.
+pub const DYNAMO: &str = "dynamographdeployments.nvidia.com";
+/// The category that all our kinds are in.
+const CATEGORY: &str = "trellis";
+
+/// Whether a definition was made here; others define Dynamo's kind too.
+pub fn is_ours(definition: &CustomResourceDefinition) -> bool {
+    definition.spec.names.categories.iter().flatten().any(|category| category == CATEGORY)
+}
+
+/// Everything that an operator of ours serves: our own kinds, and Dynamo's.
+pub fn served() -> Vec<CustomResourceDefinition> {
+    own().into_iter().chain([dynamo()]).collect()
+}
+
 /// Dynamo's kind, in both versions. They differ in shape, so an operator that serves it puts its conversion webhook in; without one,
 /// an object is handed out in the shape that it was written in, and read all the same.
 pub fn dynamo() -> CustomResourceDefinition {

@@ -8,8 +8,7 @@ use trellis_api::crd;
 
 /// Prints the CustomResourceDefinitions, or writes one file for each.
 pub fn run(args: &CrdsArgs) -> Result<bool> {
-    let mut crds = crd::own();
-    crds.push(crd::dynamo());
+    let mut crds = crd::served();
     if args.with.contains(&Others::Kai) {
         crds.extend(crd::kai());
     }

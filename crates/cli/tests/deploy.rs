@@ -84,7 +84,7 @@ fn rights_that_are_given_by_name_name_what_the_operator_uses() {
     }
     let role = one(&documents, "ClusterRole");
     let reach = Reach::Url("https://127.0.0.1:1".to_owned());
-    let hooks = configurations(&reach, None, "operator", true);
+    let hooks = configurations(&reach, None, "operator", true, true);
     for verb in ["get", "patch"] {
         let mutating = hooks.mutating.iter().filter_map(|one| one.metadata.name.as_deref());
         assert_eq!(allowed(role, "mutatingwebhookconfigurations", verb), set(mutating));
@@ -92,7 +92,7 @@ fn rights_that_are_given_by_name_name_what_the_operator_uses() {
         assert_eq!(allowed(role, "validatingwebhookconfigurations", verb), set(validating));
     }
     assert_eq!(allowed(role, "clustertopologies", "delete"), set([names::DEFAULT_TOPOLOGY]));
-    let definitions = crd::own();
+    let definitions = crd::served();
     let definitions = definitions.iter().filter_map(|one| one.metadata.name.as_deref());
     let documents = self::documents("install-crds.yaml");
     assert_eq!(allowed(one(&documents, "ClusterRole"), "customresourcedefinitions", "patch"), set(definitions));

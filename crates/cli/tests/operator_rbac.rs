@@ -25,7 +25,8 @@ fn documents(file: &str) -> Vec<Value> {
 }
 
 /// What the tests look at and change.
-const KINDS: [(&str, &str, &str, &str); 16] = [
+const KINDS: [(&str, &str, &str, &str); 17] = [
+    ("nvidia.com", "v1beta1", "DynamoGraphDeployment", "dynamographdeployments"),
     ("grove.io", "v1alpha1", "PodCliqueSet", "podcliquesets"),
     ("grove.io", "v1alpha1", "PodCliqueScalingGroup", "podcliquescalinggroups"),
     ("grove.io", "v1alpha1", "PodClique", "podcliques"),
@@ -281,6 +282,7 @@ async fn script(cluster: &Cluster, runs: &Runs<'_>) -> BTreeSet<rights::Right> {
     // made anew.
     let levels = json!({ "topologyAwareScheduling": { "levels": [{ "domain": "rack", "key": "test/rack" }] } });
     let second = runs.start(cluster, "second", &levels).await;
+    deploy(cluster).await;
     meddle(cluster).await;
     stand_in_the_way(cluster).await;
     drift(cluster).await;
@@ -306,6 +308,38 @@ async fn script(cluster: &Cluster, runs: &Runs<'_>) -> BTreeSet<rights::Right> {
     .await;
     Runs::stop(third).await;
     handed_on
+}
+
+/// A DynamoGraphDeployment is made, scaled and changed, finds a set in its way, and goes.
+async fn deploy(cluster: &Cluster) {
+    let component = |name: &str, type_: &str| {
+        let main = json!({ "name": "main", "image": "app:1" });
+        let pods = json!({ "spec": { "containers": [main], "terminationGracePeriodSeconds": 0 } });
+        json!({ "name": name, "type": type_, "replicas": 1, "podTemplate": pods })
+    };
+    let mut worker = component("worker", "worker");
+    worker["multinode"] = json!({ "nodeCount": 2 });
+    let deployment = |front: usize, workers: usize, priority: &str| {
+        let mut components = vec![component("front", "frontend"), worker.clone()];
+        components[0]["replicas"] = front.into();
+        components[1]["replicas"] = workers.into();
+        json!({
+            "apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment",
+            "metadata": { "name": "dgd", "namespace": "dynamo" },
+            "spec": { "components": components, "priorityClassName": priority },
+        })
+    };
+    cluster.namespace("dynamo").await;
+    cluster.create(&deployment(1, 1, "system-cluster-critical")).await;
+    cluster.ready("dynamo", 3).await;
+    cluster.patch("DynamoGraphDeployment", "dynamo", "dgd", deployment(2, 2, "system-node-critical")).await;
+    cluster.ready("dynamo", 6).await;
+    cluster.delete("DynamoGraphDeployment", "dynamo", "dgd").await;
+    until("the deployment is gone, and its set", async || {
+        cluster.list("DynamoGraphDeployment", "dynamo").await.is_empty()
+            && cluster.list("PodCliqueSet", "dynamo").await.is_empty()
+    })
+    .await;
 }
 
 /// Somebody takes a label off everything that was made; it is put back.

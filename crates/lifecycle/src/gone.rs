@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 use std::collections::BTreeSet;
 
 /// The finalizer by which a deletion says that children are to stay.
-const ORPHAN: &str = "orphan";
+pub const ORPHAN: &str = "orphan";
 
 /// What is due for what a set has left behind.
 pub fn decide(observed: &Observed, plan: &mut Plan) {
@@ -104,7 +104,7 @@ fn is_gone((kind, namespace, name, uid): Lost) -> Confirm {
 }
 
 /// The owner of an object, if it is of this kind.
-fn owner_of(metadata: &ObjectMeta, kind: Kind) -> Option<&OwnerReference> {
+pub fn owner_of(metadata: &ObjectMeta, kind: Kind) -> Option<&OwnerReference> {
     let (_, _, name, _) = kind.names();
     let mut owners = metadata.owner_references.iter().flatten();
     owners.find(|owner| owner.controller == Some(true) && owner.kind == name)

@@ -113,6 +113,8 @@ pub enum Action {
     PatchStatus(Value),
     /// Fields of the status that we own, applied on the server side for one version only; others own other fields.
     ApplyStatus(Value),
+    /// A merge patch of the scale subresource, good for one version only.
+    Scale(Value),
     /// It is deleted, if it is still this one.
     Delete {
         /// The uid that it must have.
@@ -139,6 +141,7 @@ pub struct Note {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs, reason = "the kinds speak for themselves")]
 pub enum Kind {
+    DynamoGraphDeployment,
     PodCliqueSet,
     ScalingGroup,
     PodClique,
@@ -157,7 +160,8 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
+        Self::DynamoGraphDeployment,
         Self::PodCliqueSet,
         Self::ScalingGroup,
         Self::PodClique,
@@ -177,6 +181,7 @@ impl Kind {
     /// API group, version, kind and plural name.
     pub const fn names(self) -> (&'static str, &'static str, &'static str, &'static str) {
         match self {
+            Self::DynamoGraphDeployment => ("nvidia.com", "v1beta1", "DynamoGraphDeployment", "dynamographdeployments"),
             Self::PodCliqueSet => ("grove.io", "v1alpha1", "PodCliqueSet", "podcliquesets"),
             Self::ScalingGroup => ("grove.io", "v1alpha1", "PodCliqueScalingGroup", "podcliquescalinggroups"),
             Self::PodClique => ("grove.io", "v1alpha1", "PodClique", "podcliques"),
@@ -209,6 +214,10 @@ impl Kind {
 /// What writes are for. Tests make each of them fail at least once, so a new one has to be listed here.
 #[allow(missing_docs, reason = "the words speak for themselves")]
 pub mod site {
+    pub const CREATE_SET: &str = "create set";
+    pub const CHANGE_SET: &str = "change set";
+    pub const DELETE_SET: &str = "delete set";
+    pub const SCALE_COMPONENT: &str = "scale component";
     pub const CREATE_CHILD: &str = "create child";
     pub const CHANGE_CHILD: &str = "change child";
     pub const DELETE_CHILD: &str = "delete child";
@@ -234,6 +243,7 @@ pub mod site {
     pub const DELETE_POD_ORPHANED: &str = "delete pod: set is gone";
     pub const BEGIN_TERMINATION: &str = "begin gang termination";
     pub const END_TERMINATION: &str = "end gang termination";
+    pub const DEPLOYMENT_STATUS: &str = "status of deployment";
     pub const SET_STATUS: &str = "status of set";
     pub const GROUP_STATUS: &str = "status of scaling group";
     pub const CLIQUE_STATUS: &str = "status of clique";
@@ -243,7 +253,11 @@ pub mod site {
     pub const BACKEND_TOPOLOGY: &str = "write the backend's topology";
 
     /// All of them.
-    pub const ALL: [&str; 32] = [
+    pub const ALL: [&str; 37] = [
+        CREATE_SET,
+        CHANGE_SET,
+        DELETE_SET,
+        SCALE_COMPONENT,
         CREATE_CHILD,
         CHANGE_CHILD,
         DELETE_CHILD,
@@ -269,6 +283,7 @@ pub mod site {
         DELETE_POD_ORPHANED,
         BEGIN_TERMINATION,
         END_TERMINATION,
+        DEPLOYMENT_STATUS,
         SET_STATUS,
         GROUP_STATUS,
         CLIQUE_STATUS,

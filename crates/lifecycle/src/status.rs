@@ -24,6 +24,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use serde::Serialize;
 use serde_json::{Value, json};
 use trellis_api::admission::Verdict;
+use trellis_api::field::FieldError;
 use trellis_api::names::{MANAGED_BY, label};
 
 /// What all statuses of one pass look at.
@@ -46,7 +47,7 @@ pub fn decide(picture: &Picture<'_>, verdict: &Verdict, failures: &[Failure], pl
 }
 
 /// Writes the status of an object that nobody else writes the status of, if it differs from what is stored.
-fn write<T: Serialize + PartialEq>(
+pub(crate) fn write<T: Serialize + PartialEq>(
     site: &'static str,
     kind: Kind,
     live: &ObjectMeta,
@@ -61,6 +62,15 @@ fn write<T: Serialize + PartialEq>(
     let Some(changes) = diff::merge(&stored.map_or_else(|| json!({}), value), &value(status)) else { return };
     let patch = json!({ "metadata": of_version(live), "status": changes });
     plan.statuses.push(Write { site, target: Target::of(kind, live), action: Action::PatchStatus(patch) });
+}
+
+/// Faults in one line, without the values.
+pub(crate) fn faults_text(faults: &[FieldError]) -> String {
+    let words = faults.iter().map(|fault| match fault.message.is_empty() {
+        true => fault.to_string(),
+        false => format!("{}: {}", fault.field, fault.message),
+    });
+    words.collect::<Vec<_>>().join("; ")
 }
 
 /// What makes a write good for one version of an object only.

@@ -87,6 +87,8 @@ impl Actor {
                 return Outcome::Failed(failure(write, "the request cannot be written"));
             };
             match self.send(request).await {
+                // What a scale answers is not the object.
+                Ok(_) if matches!(write.action, Action::Scale(_)) => return self.scaled(write).await,
                 Ok(text) => return self.took_effect(write, &text),
                 Err(Refusal::Busy(wait)) if tries < ASKED_AGAIN => {
                     tries += 1;
@@ -129,6 +131,16 @@ impl Actor {
         Outcome::Done
     }
 
+    /// Reads what was scaled, so that the next decision knows it.
+    async fn scaled(&self, write: &Write) -> Outcome {
+        match self.read(&write.target).await {
+            Ok(Some(text)) => drop(self.index.answered(write.target.kind, &text)),
+            Ok(None) => {}
+            Err(error) => return Outcome::Failed(failure(write, &error)),
+        }
+        Outcome::Done
+    }
+
     async fn refused(&self, write: &Write, status: &Status) -> Outcome {
         match (&write.action, status.reason.as_str()) {
             (_, "Conflict") | (Action::Create(_), "AlreadyExists") => self.look_again(write).await,
@@ -136,7 +148,10 @@ impl Actor {
                 self.index.absent(&write.target, uid);
                 Outcome::Done
             }
-            (Action::Patch(patch) | Action::PatchStatus(patch) | Action::ApplyStatus(patch), "NotFound") => {
+            (
+                Action::Patch(patch) | Action::Scale(patch) | Action::PatchStatus(patch) | Action::ApplyStatus(patch),
+                "NotFound",
+            ) => {
                 let uid = patch["metadata"]["uid"].as_str().unwrap_or_default();
                 self.index.absent(&write.target, uid);
                 Outcome::Stale
@@ -228,7 +243,7 @@ enum Refusal {
 fn known_uid(action: &Action) -> Option<&str> {
     match action {
         Action::Create(_) => None,
-        Action::Patch(patch) | Action::PatchStatus(patch) | Action::ApplyStatus(patch) => {
+        Action::Patch(patch) | Action::Scale(patch) | Action::PatchStatus(patch) | Action::ApplyStatus(patch) => {
             patch["metadata"]["uid"].as_str()
         }
         Action::Delete { uid, .. } => Some(uid),
@@ -276,6 +291,10 @@ fn request(write: &Write) -> Result<Request<Vec<u8>>, http::Error> {
         }
         Action::Patch(patch) => {
             let uri = format!("{}?{manager}", path(target, true));
+            (Method::PATCH, uri, "application/merge-patch+json", patch.to_string())
+        }
+        Action::Scale(patch) => {
+            let uri = format!("{}/scale?{manager}", path(target, true));
             (Method::PATCH, uri, "application/merge-patch+json", patch.to_string())
         }
         Action::PatchStatus(patch) => {

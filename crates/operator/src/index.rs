@@ -12,10 +12,12 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::DynamicObject;
 use tokio::sync::Notify;
 use trellis_api::constraint;
+use trellis_api::dynamo::Graph;
 use trellis_api::kinds::kai::{KaiPodGroup, Topology};
 use trellis_api::kinds::{ClusterTopology, PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang};
 use trellis_api::names::label;
 use trellis_controller::table::{self, Name, Put, name_of};
+use trellis_lifecycle::dynamo::{Deployment, DynamoObserved};
 use trellis_lifecycle::pod::Pod;
 use trellis_lifecycle::topology::NodeLabels;
 use trellis_lifecycle::{ByName, Kind, Observed, Target};
@@ -135,6 +137,7 @@ pub trait Kept: Sized + Send + Sync + 'static {
 #[derive(Debug, Default)]
 #[allow(missing_docs, reason = "the kinds speak for themselves")]
 pub struct Tables {
+    pub deployments: Table<Deployment>,
     pub sets: Table<PodCliqueSet>,
     pub groups: Table<PodCliqueScalingGroup>,
     pub cliques: Table<PodClique>,
@@ -152,9 +155,20 @@ pub struct Tables {
     pub nodes: BTreeMap<String, NodeLabels>,
 }
 
-/// A child of a set touches that set.
+/// The deployment that a set was made for.
+fn deployment_of(set: &PodCliqueSet) -> Option<Key> {
+    let (_, _, kind, _) = Kind::DynamoGraphDeployment.names();
+    let mut owners = set.metadata.owner_references.iter().flatten();
+    let owner = owners.find(|owner| owner.controller == Some(true) && owner.kind == kind)?;
+    Some(Key::Deployment(set.metadata.namespace.clone().unwrap_or_default(), owner.name.clone()))
+}
+
+/// A child of a set touches that set; one whose status tells of it, also the deployment that the set was made for.
 macro_rules! child {
     ($kind:ty, $table:ident) => {
+        child!($kind, $table, |_, _| None);
+    };
+    ($kind:ty, $table:ident, $beyond:expr) => {
         impl Kept for $kind {
             fn table(tables: &mut Tables) -> &mut Table<Self> {
                 &mut tables.$table
@@ -164,16 +178,19 @@ macro_rules! child {
                 &self.metadata
             }
 
-            fn touches(&self, _: &Tables, keys: &mut Vec<Key>) {
+            fn touches(&self, tables: &Tables, keys: &mut Vec<Key>) {
+                let beyond: fn(&Tables, (&str, &str)) -> Option<Key> = $beyond;
+                let Some(set) = set_of(&self.metadata) else { return };
                 let namespace = self.metadata.namespace.clone().unwrap_or_default();
-                keys.extend(set_of(&self.metadata).map(|set| Key::Set(namespace, set)));
+                keys.extend(beyond(tables, (&namespace, &set)));
+                keys.push(Key::Set(namespace, set));
             }
         }
     };
 }
 
-child!(PodCliqueScalingGroup, groups);
-child!(PodClique, cliques);
+child!(PodCliqueScalingGroup, groups, of_deployment);
+child!(PodClique, cliques, of_deployment);
 child!(PodGang, gangs);
 child!(Pod, pods);
 child!(Service, services);
@@ -184,6 +201,30 @@ child!(HorizontalPodAutoscaler, autoscalers);
 child!(DynamicObject, claims);
 child!(KaiPodGroup, kai_pod_groups);
 
+fn of_deployment(tables: &Tables, (namespace, set): (&str, &str)) -> Option<Key> {
+    tables.sets.get(namespace, set).and_then(|set| deployment_of(set))
+}
+
+impl Kept for Deployment {
+    fn table(tables: &mut Tables) -> &mut Table<Self> {
+        &mut tables.deployments
+    }
+
+    fn metadata(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn touches(&self, _: &Tables, keys: &mut Vec<Key>) {
+        let (namespace, name) = name_of(&self.metadata);
+        keys.push(Key::Deployment(namespace, name));
+    }
+
+    /// From then on it shows which sets have lost their deployment.
+    fn appears(tables: &Tables, keys: &mut Vec<Key>) {
+        keys.extend(tables.sets.all().filter_map(|set| deployment_of(set)));
+    }
+}
+
 impl Kept for PodCliqueSet {
     fn table(tables: &mut Tables) -> &mut Table<Self> {
         &mut tables.sets
@@ -193,9 +234,19 @@ impl Kept for PodCliqueSet {
         &self.metadata
     }
 
-    fn touches(&self, _: &Tables, keys: &mut Vec<Key>) {
+    fn touches(&self, tables: &Tables, keys: &mut Vec<Key>) {
         let (namespace, name) = name_of(&self.metadata);
-        keys.push(Key::Set(namespace, name));
+        keys.push(Key::Set(namespace.clone(), name.clone()));
+        match deployment_of(self) {
+            Some(key) => keys.push(key),
+            // One that belongs to nobody may be in a deployment's way.
+            None => {
+                let here = |it: &&Arc<Deployment>| it.metadata.namespace.as_ref() == Some(&namespace);
+                let named = |it: &&Arc<Deployment>| it.graph.as_ref().is_ok_and(|graph| graph.set_name() == name);
+                let in_its_way = tables.deployments.all().filter(here).filter(named);
+                in_its_way.for_each(|deployment| deployment.touches(tables, keys));
+            }
+        }
         // A topology waits for the last set that refers to it.
         let written = constraint::written_names(self).into_iter().map(|(_, name)| name);
         let named = constraint::resolved_name(self).into_iter().chain(written);
@@ -217,6 +268,11 @@ impl Kept for ClusterTopology {
         for set in tables.sets.all().filter(|set| constraint::references(set, &name)) {
             let (namespace, name) = name_of(&set.metadata);
             keys.push(Key::Set(namespace, name));
+        }
+        // One that was refused for the want of it may be let in now.
+        let asks = |it: &&Arc<Deployment>| it.graph.as_ref().is_ok_and(|graph| graph.topology() == Some(&name));
+        for deployment in tables.deployments.all().filter(asks) {
+            deployment.touches(tables, keys);
         }
         keys.push(Key::Topology(name));
     }
@@ -360,6 +416,28 @@ impl Index {
         }
     }
 
+    /// All that was seen of a deployment. None, while it is not known which there are.
+    pub fn observe_deployment(&self, namespace: &str, name: &str) -> Option<DynamoObserved> {
+        let tables = self.tables();
+        if !tables.deployments.is_listed() {
+            return None;
+        }
+        let deployment = tables.deployments.get(namespace, name).cloned();
+        let mut seen = DynamoObserved { name: name.to_owned(), deployment, ..DynamoObserved::default() };
+        let own = seen.deployment.as_ref().and_then(|it| it.graph.as_ref().ok().map(Graph::set_name));
+        let key = Key::Deployment(namespace.to_owned(), name.to_owned());
+        let here = tables.sets.all().filter(|set| set.metadata.namespace.as_deref() == Some(namespace));
+        let is_own = |set: &PodCliqueSet| own.is_some() && set.metadata.name == own;
+        let sets = here.filter(|set| is_own(set) || deployment_of(set).as_ref() == Some(&key));
+        seen.sets = sets.map(|set| (set.metadata.name.clone().unwrap_or_default(), Arc::clone(set))).collect();
+        if let Some(own) = own {
+            let set = (namespace.to_owned(), own);
+            seen.cliques = tables.cliques.by_name(&set);
+            seen.groups = tables.groups.by_name(&set);
+        }
+        Some(seen)
+    }
+
     /// All topologies.
     pub fn topologies(&self) -> BTreeMap<String, ClusterTopology> {
         let tables = self.tables();
@@ -367,9 +445,22 @@ impl Index {
         named.collect()
     }
 
+    /// The uid of a set, of what becomes one, or of a topology.
+    pub fn uid(&self, target: &Target) -> Option<String> {
+        let (namespace, name) = (&target.namespace, &target.name);
+        let tables = self.tables();
+        match target.kind {
+            Kind::DynamoGraphDeployment => tables.deployments.get(namespace, name)?.metadata.uid.clone(),
+            Kind::PodCliqueSet => tables.sets.get(namespace, name)?.metadata.uid.clone(),
+            Kind::ClusterTopology => tables.topologies.get("", name)?.metadata.uid.clone(),
+            _ => None,
+        }
+    }
+
     /// Takes the answer to a write of ours.
     pub fn answered(&self, kind: Kind, text: &str) -> Result<Vec<Key>, serde_json::Error> {
         Ok(match kind {
+            Kind::DynamoGraphDeployment => self.put(Deployment::read(serde_json::from_str(text)?)),
             Kind::PodCliqueSet => self.put(serde_json::from_str::<PodCliqueSet>(text)?),
             Kind::ScalingGroup => self.put(serde_json::from_str::<PodCliqueScalingGroup>(text)?),
             Kind::PodClique => self.put(serde_json::from_str::<PodClique>(text)?),
@@ -391,6 +482,7 @@ impl Index {
     pub fn absent(&self, target: &Target, uid: &str) {
         let name = (target.namespace.clone(), target.name.clone());
         match target.kind {
+            Kind::DynamoGraphDeployment => self.forget::<Deployment>(&name, uid),
             Kind::PodCliqueSet => self.forget::<PodCliqueSet>(&name, uid),
             Kind::ScalingGroup => self.forget::<PodCliqueScalingGroup>(&name, uid),
             Kind::PodClique => self.forget::<PodClique>(&name, uid),

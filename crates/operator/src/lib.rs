@@ -5,6 +5,7 @@
 //! caller's: webhooks and metrics are functions here.
 
 mod act;
+mod deployments;
 mod index;
 mod metrics;
 mod queue;
@@ -15,7 +16,7 @@ pub mod webhooks;
 mod work;
 
 pub use metrics::{CONTENT_TYPE as METRICS_CONTENT_TYPE, Metrics};
-pub use start::{StartError, install_crds, own_user, served, synchronise};
+pub use start::{StartError, install_crds, leaves_dynamo, own_user, served, synchronise};
 pub use trellis_controller::{Now, lease};
 
 use std::sync::Arc;
@@ -110,6 +111,8 @@ pub struct Operator {
     metrics: Metrics,
     handler: Option<webhooks::Handler>,
     user: String,
+    /// Whether DynamoGraphDeployments are ours to serve.
+    dynamo: bool,
     ready: watch::Sender<bool>,
 }
 
@@ -121,6 +124,7 @@ impl Operator {
         }
         let user = own_user(&client).await?;
         synchronise(&client, &options.settings).await?;
+        let dynamo = !leaves_dynamo(&client).await?;
         let handler = match &options.webhooks {
             Webhooks::Off => None,
             Webhooks::On(..) => {
@@ -136,6 +140,7 @@ impl Operator {
             metrics: Metrics::new(),
             handler,
             user,
+            dynamo,
             ready: watch::Sender::new(false),
         })
     }
@@ -181,6 +186,7 @@ impl Operator {
                 reach: reach.clone(),
                 user: self.user.clone(),
                 authorizer,
+                dynamo: self.dynamo,
                 ready: self.ready.clone(),
             };
             tasks.spawn(publisher.publish(certificates.clone()));
@@ -210,7 +216,7 @@ impl Operator {
         }
         let watches =
             Watches { index: Arc::clone(&self.index), queue: Arc::clone(&self.queue), metrics: self.metrics.clone() };
-        let mut following = watches::start(&self.client, &watches, &self.options.settings.profiles);
+        let mut following = watches::start(&self.client, &watches, &self.options.settings.profiles, self.dynamo);
         let actor = Actor::new(self.client.clone(), Arc::clone(&self.index), leadership.clone(), self.metrics.clone());
         let workers = Arc::new(Workers {
             actor: actor.clone(),
@@ -268,6 +274,7 @@ struct Publisher {
     reach: webhooks::Reach,
     user: String,
     authorizer: bool,
+    dynamo: bool,
     ready: watch::Sender<bool>,
 }
 
@@ -277,8 +284,12 @@ impl Publisher {
         let install = |bundle: Option<Vec<u8>>| {
             let this = &self;
             async move {
-                let wanted = webhooks::configurations(&this.reach, bundle.as_deref(), &this.user, this.authorizer);
+                let wanted =
+                    webhooks::configurations(&this.reach, bundle.as_deref(), &this.user, this.authorizer, this.dynamo);
                 webhooks::install(&this.client, &wanted).await?;
+                if this.dynamo {
+                    webhooks::install_conversion(&this.client, &this.reach, bundle.as_deref()).await?;
+                }
                 this.ready.send_if_modified(|ready| !std::mem::replace(ready, true));
                 Ok::<(), kube::Error>(())
             }

@@ -11,6 +11,8 @@ use tokio::time::Instant;
 pub enum Key {
     /// A PodCliqueSet with everything of it, by namespace and name.
     Set(String, String),
+    /// A DynamoGraphDeployment with its set, by namespace and name.
+    Deployment(String, String),
     /// A ClusterTopology, by name.
     Topology(String),
 }

@@ -6,7 +6,7 @@
 mod definitions;
 mod topology;
 
-pub use definitions::{install_crds, served};
+pub use definitions::{install_crds, leaves_dynamo, served};
 pub use topology::synchronise;
 
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;

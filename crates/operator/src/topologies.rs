@@ -48,12 +48,12 @@ impl Workers {
             let seen = TopologyObserved { topology: &topology, users, nodes: &nodes, kai };
             let plan = decide(&seen, &self.settings, (self.now)());
             if plan.writes.is_empty() {
-                return self.finish(plan, "", name).await;
+                return self.finish(plan).await;
             }
             match self.carry_out(&plan).await {
                 Carried::Out | Carried::Stale => {}
                 Carried::Failed(failures) => {
-                    return match self.finish(plan, "", name).await {
+                    return match self.finish(plan).await {
                         Turn::Deposed => Turn::Deposed,
                         _ => Turn::Failed(failures),
                     };

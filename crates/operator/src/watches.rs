@@ -18,6 +18,7 @@ use tracing::{info, warn};
 use trellis_api::kinds::kai::{KaiPodGroup, Topology};
 use trellis_api::kinds::{ClusterTopology, PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang};
 use trellis_api::names::{MANAGED_BY, label, profile};
+use trellis_lifecycle::dynamo::Deployment;
 use trellis_lifecycle::pod::Pod;
 use trellis_lifecycle::topology::NodeLabels;
 use trellis_lifecycle::{FIELD_MANAGER, Kind};
@@ -51,8 +52,8 @@ fn trim(metadata: &mut ObjectMeta) {
 }
 
 /// Follows all kinds, until the tasks are dropped. Kinds of a backend are followed when its profile is enabled; one that is not served is
-/// asked for again and again, and followed from the moment that it appears.
-pub fn start(client: &Client, watches: &Watches, profiles: &[String]) -> JoinSet<()> {
+/// asked for again and again, and followed from the moment that it appears. Dynamo's kind is followed unless another operator serves it.
+pub fn start(client: &Client, watches: &Watches, profiles: &[String], dynamo: bool) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     let ours = watch_api::Config::default().labels(&format!("{}={MANAGED_BY}", label::MANAGED_BY));
     let all = watch_api::Config::default();
@@ -74,6 +75,9 @@ pub fn start(client: &Client, watches: &Watches, profiles: &[String]) -> JoinSet
     tasks.spawn(watches.clone().follow_pods(Api::all(client.clone()), ours.clone()));
     tasks.spawn(watches.clone().follow_nodes(Api::all(client.clone())));
     tasks.spawn(watches.clone().follow_claims(client.clone(), ours.clone()));
+    if dynamo {
+        tasks.spawn(watches.clone().follow_deployments(client.clone()));
+    }
     if profiles.iter().any(|name| name == profile::KAI) {
         tasks.spawn(watches.clone().follow::<KaiPodGroup>(Api::all(client.clone()), ours));
         tasks.spawn(watches.clone().follow::<Topology>(Api::all(client.clone()), all));
@@ -108,6 +112,24 @@ impl Watches {
         let api: Api<DynamicObject> = Api::all_with(client, &resource);
         let stream = watch_api(api, config).modify(|object| trim(object.meta_mut()));
         self.feed(kind, stream.map_ok(Some).boxed()).await;
+    }
+
+    /// Deployments come in several shapes, so they are read by themselves; one of which nothing can be made is told so.
+    async fn follow_deployments(self, client: Client) {
+        let (group, version, kind, plural) = Kind::DynamoGraphDeployment.names();
+        let resource = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural);
+        let api: Api<DynamicObject> = Api::all_with(client, &resource);
+        let stream =
+            watch_api(api, watch_api::Config::default()).modify(|object| object.metadata.managed_fields = None);
+        let read = |object: DynamicObject| Deployment::read(serde_json::to_value(object).unwrap_or_default());
+        let read = move |event: Event<DynamicObject>| match event {
+            Event::Init => Event::Init,
+            Event::InitDone => Event::InitDone,
+            Event::InitApply(object) => Event::InitApply(read(object)),
+            Event::Apply(object) => Event::Apply(read(object)),
+            Event::Delete(object) => Event::Delete(read(object)),
+        };
+        self.feed(kind, stream.map_ok(move |event| Some(read(event))).boxed()).await;
     }
 
     /// Puts what a watch says into the index. What goes wrong is said once, until it goes right again.

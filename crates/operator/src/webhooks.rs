@@ -1,4 +1,4 @@
-//! Admission webhooks: what an API server asks before it stores a set or a topology, answered by the same rules that the
+//! Webhooks: what an API server asks before it stores a set, a deployment or a topology, answered by the same rules that the
 //! command line applies.
 //!
 //! [`Handler`] answers reviews, [`configurations`] and [`install`] tell API servers where to ask, and [`Certificates`] keeps what the
@@ -7,6 +7,7 @@
 mod authorizer;
 mod certificates;
 mod configurations;
+mod conversion;
 mod defaulting;
 mod live;
 mod review;
@@ -24,6 +25,7 @@ use trellis_api::settings::Settings;
 
 pub use certificates::{CertificateError, Certificates, Options as CertificateOptions, Source, names};
 pub use configurations::{Configurations, Reach, configurations, install, uninstall};
+pub use conversion::install_conversion;
 
 use live::Live;
 use review::{Request, Response};
@@ -38,6 +40,12 @@ pub mod path {
     pub const DEFAULT_TOPOLOGY: &str = "/webhooks/default-clustertopology";
     /// Judges a ClusterTopology.
     pub const VALIDATE_TOPOLOGY: &str = "/webhooks/validate-clustertopology";
+    /// Fills in what a DynamoGraphDeployment leaves out.
+    pub const DEFAULT_DEPLOYMENT: &str = "/webhooks/default-dynamographdeployment";
+    /// Judges a DynamoGraphDeployment.
+    pub const VALIDATE_DEPLOYMENT: &str = "/webhooks/validate-dynamographdeployment";
+    /// Turns DynamoGraphDeployments into another version.
+    pub const CONVERT_DEPLOYMENT: &str = "/webhooks/convert-dynamographdeployment";
     /// Keeps others away from what the operator manages.
     pub const AUTHORIZE: &str = "/webhooks/authorizer-webhook";
 }
@@ -100,8 +108,18 @@ impl Handler {
 
     /// Answers what was posted to a path. Whatever is in the body, there is an answer.
     pub async fn answer(&self, path: &str, body: &[u8]) -> Answer {
-        let known =
-            [path::DEFAULT_SET, path::VALIDATE_SET, path::DEFAULT_TOPOLOGY, path::VALIDATE_TOPOLOGY, path::AUTHORIZE];
+        if path == path::CONVERT_DEPLOYMENT {
+            return conversion::answer(body);
+        }
+        let known = [
+            path::DEFAULT_SET,
+            path::VALIDATE_SET,
+            path::DEFAULT_TOPOLOGY,
+            path::VALIDATE_TOPOLOGY,
+            path::DEFAULT_DEPLOYMENT,
+            path::VALIDATE_DEPLOYMENT,
+            path::AUTHORIZE,
+        ];
         let Some(path) = known.into_iter().find(|known| *known == path) else {
             return Answer::refusal(404, &format!("no webhook at {path:?}"));
         };
@@ -132,6 +150,8 @@ impl Handler {
             path::VALIDATE_SET if request.sub_resource == "scale" => validating::scale(request, live, settings).await,
             path::VALIDATE_SET => validating::set(request, live, settings).await,
             path::DEFAULT_TOPOLOGY => defaulting::topology(request),
+            path::DEFAULT_DEPLOYMENT => defaulting::deployment(request),
+            path::VALIDATE_DEPLOYMENT => validating::deployment(request, live, settings).await,
             path::VALIDATE_TOPOLOGY => validating::topology(request, by_operator, live, settings).await,
             _ if by_operator => Response::allowed(),
             _ => authorizer::judge(request, live, authorizer).await,

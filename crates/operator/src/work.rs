@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use tracing::{debug, warn};
 use trellis_api::settings::Settings;
 use trellis_controller::events::{self, About, Events};
-use trellis_lifecycle::{Action, Around, Failure, Kind, Note, Plan, Target, decide};
+use trellis_lifecycle::{Action, Around, Failure, Kind, Note, Plan, Target, Write, decide};
 
 use crate::Now;
 use crate::act::{Actor, Outcome};
@@ -86,6 +86,7 @@ impl Workers {
             let start = Instant::now();
             let (kind, turn) = match &key {
                 Key::Set(namespace, name) => ("set", self.set(&key, namespace, name).await),
+                Key::Deployment(namespace, name) => ("deployment", self.deployment(&key, namespace, name).await),
                 Key::Topology(name) => ("topology", self.topology(name).await),
             };
             self.metrics.observe_pass(kind, start.elapsed());
@@ -116,19 +117,25 @@ impl Workers {
     }
 
     async fn set(&self, key: &Key, namespace: &str, name: &str) -> Turn {
+        let about = Target { kind: Kind::PodCliqueSet, namespace: namespace.to_owned(), name: name.to_owned() };
+        self.turn(key, about, |failures| self.decide_set(namespace, name, failures)).await
+    }
+
+    /// One turn of a set, or of what becomes one: what is due is decided and done, until nothing is left.
+    pub async fn turn(&self, key: &Key, about: Target, decide: impl Fn(&[Failure]) -> Plan) -> Turn {
         let mut stale = 0;
         for _ in 0..PASSES_MAX {
             let failures = self.attempts.failures(key);
-            let plan = self.decide_set(namespace, name, &failures);
+            let plan = decide(&failures);
             if plan.writes.is_empty() {
                 // What failed before is done by now, so nothing of it is left to tell.
-                let plan = if failures.is_empty() { plan } else { self.decide_set(namespace, name, &[]) };
-                return self.finish(plan, namespace, name).await;
+                let plan = if failures.is_empty() { plan } else { decide(&[]) };
+                return self.finish(plan).await;
             }
             match self.carry_out(&plan).await {
                 Carried::Out => {
                     stale = 0;
-                    plan.notes.into_iter().for_each(|note| self.say(note, namespace, name));
+                    plan.notes.into_iter().for_each(|note| self.say(note));
                 }
                 Carried::Stale if stale < STALE_MAX => stale += 1,
                 Carried::Stale => {
@@ -136,9 +143,8 @@ impl Workers {
                     return Turn::Failed(vec![Failure { code: "ERR_STALE".to_owned(), description }]);
                 }
                 Carried::Failed(failures) => {
-                    self.complain(namespace, name, &failures);
-                    let plan = self.decide_set(namespace, name, &failures);
-                    return match self.finish(plan, namespace, name).await {
+                    self.complain(about, &failures);
+                    return match self.finish(decide(&failures)).await {
                         Turn::Deposed => Turn::Deposed,
                         _ => Turn::Failed(failures),
                     };
@@ -159,8 +165,7 @@ impl Workers {
     }
 
     /// Says what is to be said once nothing is left to write.
-    pub async fn finish(&self, plan: Plan, namespace: &str, name: &str) -> Turn {
-        plan.status_notes.into_iter().for_each(|note| self.say(note, namespace, name));
+    pub async fn finish(&self, plan: Plan) -> Turn {
         let outcomes = self.actor.all(plan.statuses).await;
         if outcomes.contains(&Outcome::Deposed) {
             return Turn::Deposed;
@@ -174,24 +179,20 @@ impl Workers {
             let description = "a status changed under our hands".to_owned();
             return Turn::Failed(vec![Failure { code: "ERR_STALE".to_owned(), description }]);
         }
+        // Once what they tell of is written: whoever decides anew would say them again.
+        plan.status_notes.into_iter().for_each(|note| self.say(note));
         Turn::Rests(plan.wake_at)
     }
 
     /// Tells people what could not be done.
-    fn complain(&self, namespace: &str, name: &str, failures: &[Failure]) {
+    fn complain(&self, about: Target, failures: &[Failure]) {
         let Some(failure) = failures.first() else { return };
-        let about = Target { kind: Kind::PodCliqueSet, namespace: namespace.to_owned(), name: name.to_owned() };
         let message = failure.description.clone();
-        self.say(Note { about, warning: true, reason: "WriteFailed", message }, namespace, name);
+        self.say(Note { about, warning: true, reason: "WriteFailed", message });
     }
 
-    fn say(&self, note: Note, namespace: &str, name: &str) {
-        let tables = self.index.tables();
-        let uid = match namespace {
-            "" => tables.topologies.get("", name).and_then(|topology| topology.metadata.uid.clone()),
-            _ => tables.sets.get(namespace, name).and_then(|set| set.metadata.uid.clone()),
-        };
-        drop(tables);
+    fn say(&self, note: Note) {
+        let uid = self.index.uid(&note.about);
         let (_, _, kind, _) = note.about.kind.names();
         let about = About {
             api_version: note.about.kind.api_version(),
@@ -206,8 +207,7 @@ impl Workers {
 
     /// Carries out the writes of a plan.
     pub async fn carry_out(&self, plan: &Plan) -> Carried {
-        let deletes = plan.writes.iter().any(|write| matches!(write.action, Action::Delete { .. }));
-        if deletes && !plan.confirm.is_empty() {
+        if plan.writes.iter().any(costs_pods) && !plan.confirm.is_empty() {
             match self.actor.confirmed(&plan.confirm).await {
                 Ok(true) => {}
                 Ok(false) => {
@@ -230,6 +230,15 @@ impl Workers {
         }
         self.metrics.stale();
         Carried::Stale
+    }
+}
+
+/// Whether pods may go by a write: then what it rests on is looked at once more.
+fn costs_pods(write: &Write) -> bool {
+    match write.action {
+        Action::Delete { .. } | Action::Scale(_) => true,
+        Action::Patch(_) => write.target.kind == Kind::PodCliqueSet,
+        Action::Create(_) | Action::PatchStatus(_) | Action::ApplyStatus(_) => false,
     }
 }
 

@@ -18,6 +18,8 @@
 
 #[path = "e2e/binder.rs"]
 mod binder;
+#[path = "e2e/dynamo.rs"]
+mod dynamo;
 #[path = "e2e/ending.rs"]
 mod ending;
 #[path = "e2e/kai.rs"]
@@ -254,6 +256,24 @@ macro_rules! judged {
     };
 }
 
+/// Scenarios about what is said of DynamoGraphDeployments, whoever places them.
+macro_rules! deployed {
+    ($tests:ident $module:ident) => {
+        $tests! {
+            $module, StandIn:
+            dynamo, nothing => {
+                without_constraints,
+                refusals,
+                a_set_in_the_way,
+                orphans_are_adopted,
+                a_topology_that_is_torn_away,
+            }
+            dynamo, alone => { levels_vanish_and_return, }
+            dynamo, no_webhooks => { without_webhooks, }
+        }
+    };
+}
+
 /// Scenarios about where pods are, which only a scheduler can play.
 macro_rules! judged_by_place {
     ($tests:ident $module:ident) => {
@@ -277,6 +297,12 @@ macro_rules! judged_by_place {
                 tas16_disaggregated_replicas,
                 tas17_heterogeneous_cluster,
                 tas23_preferred,
+            }
+            dynamo, nothing => {
+                single_node_at_both_levels,
+                multinode_at_both_levels,
+                no_room,
+                older_shapes,
             }
             use_cases, nothing => {
                 one_nvl72_rack,
@@ -319,5 +345,7 @@ embedded! {
         a_drained_node,
     }
 }
+deployed!(embedded embedded_deployments);
+deployed!(real real_deployments);
 judged!(embedded embedded_contract StandIn);
 judged!(real real_contract StandIn);

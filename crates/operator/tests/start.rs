@@ -156,7 +156,7 @@ async fn definitions(server: &Server) {
         list.items.into_iter().map(|it| (it.name_any(), it.metadata.resource_version)).collect()
     };
     let before = list().await;
-    assert_eq!(before.len(), 5, "{before:?}");
+    assert_eq!(before.len(), 6, "{before:?}");
     install_crds(&server.client).await.expect("definitions, once more");
     assert_eq!(list().await, before, "equal definitions are not written");
     let is_served =

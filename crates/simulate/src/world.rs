@@ -97,7 +97,7 @@ impl World {
             controllers::Options { autoscaler_period: Duration::from_hours(24), ..controllers::Options::default() };
         let controllers = tokio::spawn(controllers::run(api.clone(), options, std::future::pending()));
         let mut objects: Vec<Value> = Vec::new();
-        for definition in trellis_api::crd::own().into_iter().chain(trellis_api::crd::kai()) {
+        for definition in trellis_api::crd::served().into_iter().chain(trellis_api::crd::kai()) {
             objects.push(serde_json::to_value(definition).map_err(|error| setup("a definition", &error))?);
         }
         objects.push(json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": SYSTEM } }));

@@ -91,7 +91,7 @@ fn spec(node: k8s_openapi::api::core::v1::Node) -> NodeSpec {
 
 /// Applies the definitions of our kinds and of KAI's.
 pub async fn install(client: &Client, steps: &Steps) -> Result<()> {
-    let mut definitions = crd::own();
+    let mut definitions = crd::served();
     definitions.extend(crd::kai());
     let count = definitions.len();
     for definition in definitions {

@@ -55,7 +55,7 @@ struct Counted {
 }
 
 /// What is said of a component, and how it is doing.
-pub fn component(seen: &DynamoObserved<'_>, set: &str, component: &Component) -> (ComponentStatus, Doing) {
+pub fn component(seen: &DynamoObserved, set: &str, component: &Component) -> (ComponentStatus, Doing) {
     let (kind, name) = object(set, component);
     let counted = match kind {
         ComponentKind::PodCliqueScalingGroup => group(seen, &name),
@@ -89,7 +89,7 @@ fn doing(counted: &Counted, wanted: i32) -> Doing {
     }
 }
 
-fn clique(seen: &DynamoObserved<'_>, name: &str) -> Option<Counted> {
+fn clique(seen: &DynamoObserved, name: &str) -> Option<Counted> {
     let clique = seen.cliques.get(name)?;
     let status = clique.status.as_ref()?;
     let is_short = find(&status.conditions, kind::POD_CLIQUE_SCHEDULED).is_some_and(|said| said.status == "False");
@@ -103,7 +103,7 @@ fn clique(seen: &DynamoObserved<'_>, name: &str) -> Option<Counted> {
     })
 }
 
-fn group(seen: &DynamoObserved<'_>, name: &str) -> Option<Counted> {
+fn group(seen: &DynamoObserved, name: &str) -> Option<Counted> {
     let group = seen.groups.get(name)?;
     let status = group.status.as_ref()?;
     Some(Counted {

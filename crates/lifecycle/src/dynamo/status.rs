@@ -1,16 +1,24 @@
 //! The status of a deployment: `Ready`, `state`, its components, and whether its topology constraints are enforced.
 
 use super::components::{Doing, component};
-use super::{DynamoNote, DynamoObserved, SetDue};
+use super::set::Standing;
+use super::{Deployment, DynamoObserved};
+use crate::observed::Failure;
+use crate::picture::Around;
+use crate::plan::{Kind, Note, Plan, Target, site};
 use crate::status::conditions::{Said, Truth, find, first_few, kind, merged};
-use jiff::Timestamp;
+use crate::status::{faults_text, write};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use trellis_api::dynamo::Graph;
+use trellis_api::field::FieldError;
+use trellis_api::kinds::PodCliqueSet;
 use trellis_api::kinds::dynamo::{DynamoGraphDeploymentStatus, DynamoState};
 
 /// Whether everything of the deployment is ready.
-pub const READY: &str = "Ready";
+pub const READY: &str = kind::READY;
 /// Whether its topology constraints are enforced; only there if it has any.
 pub const ENFORCED: &str = "TopologyConstraintsEnforced";
+const OURS: [&str; 3] = [READY, ENFORCED, kind::ADMITTED];
 
 /// The reason that 003 gives to constraints that hold.
 const AVAILABLE: &str = "AllTopologyLevelsAvailable";
@@ -20,81 +28,125 @@ const PENDING: &str = "TopologyConditionPending";
 /// What the set says of a topology that is not there.
 const SET_NOT_FOUND: &str = "ClusterTopologyNotFound";
 const APPLIED: &str = "TopologyConstraintsApplied";
+const FAILED: &str = "failed_to_reconcile_the_resources";
 
-/// What the status is to say, if it differs from what it says, and what people are told of the difference.
+/// What the status is to say of a deployment that is served, and what people are told of the difference.
 pub fn decide(
-    seen: &DynamoObserved<'_>,
-    due: &SetDue,
-    now: Timestamp,
-) -> (Option<DynamoGraphDeploymentStatus>, Vec<DynamoNote>) {
-    let object = &seen.graph.object;
-    let old = object.status.clone().unwrap_or_default();
-    let set = seen.graph.set_name();
-    let mut status = old.clone();
+    seen: &DynamoObserved,
+    (deployment, graph): (&Deployment, &Graph),
+    standing: Standing,
+    around: Around<'_>,
+    failures: &[Failure],
+    plan: &mut Plan,
+) {
+    let name = graph.set_name();
+    let set = seen.sets.get(&name).map(|set| &**set).filter(|_| standing != Standing::Foreign);
+    let mut status = deployment.status.clone().unwrap_or_default();
     status.components.clear();
     let mut doings = Vec::new();
-    for one in seen.graph.components() {
-        let (said, doing) = component(seen, &set, one);
+    for one in graph.components() {
+        let (said, doing) = component(seen, &name, one);
         status.components.insert(one.name.clone(), said);
         doings.push((one.name.as_str(), doing));
     }
-    let ready = readiness(seen, due, &doings);
+    let ready = Readiness { name: &name, set, standing, failures }.said(&doings);
     status.state = match (&ready.truth, ready.reason) {
         (Truth::True, _) => DynamoState::Successful,
-        (_, "failed_to_reconcile_the_resources") => DynamoState::Failed,
+        (_, FAILED) => DynamoState::Failed,
         _ => DynamoState::Pending,
     };
-    let generation = object.metadata.generation;
-    status.observed_generation = generation;
+    let before = find(&status.conditions, ENFORCED).cloned();
     let mut said = vec![ready];
-    said.extend(enforcement(seen, find(&old.conditions, ENFORCED)));
-    status.conditions = merged(&old.conditions, &[READY, ENFORCED], said, generation, &Time(now));
-    let notes = notes(find(&old.conditions, ENFORCED), find(&status.conditions, ENFORCED));
-    let is_same = object.status.as_ref() == Some(&status);
-    (Some(status).filter(|_| !is_same), notes)
+    said.extend(graph.is_constrained().then(|| enforcement(set, before.as_ref())).flatten());
+    if around.judges {
+        said.push(Said::new(kind::ADMITTED, Truth::True, "Valid", "the deployment is served as it is"));
+    }
+    status.conditions = merged(&status.conditions, &OURS, said, deployment.metadata.generation, &Time(around.now));
+    // Passes that write something else are followed by another one, which says it.
+    if plan.writes.is_empty() || !failures.is_empty() {
+        note(deployment, before.as_ref(), find(&status.conditions, ENFORCED), plan);
+    }
+    store(deployment, status, plan);
 }
 
-fn readiness(seen: &DynamoObserved<'_>, due: &SetDue, doings: &[(&str, Doing)]) -> Said {
-    let failed = |message: String| Said::new(READY, Truth::False, "failed_to_reconcile_the_resources", message);
-    if *due == SetDue::Foreign {
-        let name = seen.graph.set_name();
-        return failed(format!("PodCliqueSet {name:?} is there already, and does not belong to this deployment"));
-    }
-    if !seen.failures.is_empty() {
-        return failed(seen.failures.join("; "));
-    }
-    if matches!(due, SetDue::Create(_)) {
-        let message = "the PodCliqueSet is not made yet";
-        return Said::new(READY, Truth::False, Doing::Unknown.reason(), message);
-    }
-    let mut kinds: Vec<Doing> = doings.iter().map(|(_, doing)| *doing).filter(|doing| *doing != Doing::Ready).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    let reason = match kinds.as_slice() {
-        [] if *due == SetDue::Nothing => {
-            return Said::new(READY, Truth::True, Doing::Ready.reason(), "all components are ready");
+/// Says that a deployment may not be as it is. What was said of its components stays, for nothing is done to them.
+pub fn refuse(deployment: &Deployment, faults: &[FieldError], around: Around<'_>, plan: &mut Plan) {
+    let mut status = deployment.status.clone().unwrap_or_default();
+    status.state = DynamoState::Failed;
+    let said = vec![
+        Said::new(READY, Truth::False, FAILED, "the deployment is refused; its condition Admitted says why"),
+        Said::new(kind::ADMITTED, Truth::False, "Invalid", faults_text(faults)),
+    ];
+    let ours = [READY, kind::ADMITTED];
+    status.conditions = merged(&status.conditions, &ours, said, deployment.metadata.generation, &Time(around.now));
+    store(deployment, status, plan);
+}
+
+fn store(deployment: &Deployment, mut status: DynamoGraphDeploymentStatus, plan: &mut Plan) {
+    let metadata = &deployment.metadata;
+    status.observed_generation = metadata.generation;
+    let kind = Kind::DynamoGraphDeployment;
+    write(site::DEPLOYMENT_STATUS, kind, metadata, deployment.status.as_ref(), &status, plan);
+}
+
+/// What readiness is read from, beside the components.
+struct Readiness<'a> {
+    name: &'a str,
+    set: Option<&'a PodCliqueSet>,
+    standing: Standing,
+    failures: &'a [Failure],
+}
+
+impl Readiness<'_> {
+    fn said(&self, doings: &[(&str, Doing)]) -> Said {
+        if let Some(why) = self.failure() {
+            return Said::new(READY, Truth::False, FAILED, why);
         }
-        [] => Doing::Changes.reason(),
-        [one] => one.reason(),
-        _ => "mixed_not_ready_reasons",
-    };
-    let of = |kind: Doing| {
-        let names = doings.iter().filter(|(_, doing)| *doing == kind).map(|(name, _)| *name);
-        format!("{}: {}", kind.words(), first_few(names))
-    };
-    let message = match kinds.is_empty() {
-        true => "the PodCliqueSet is being changed".to_owned(),
-        false => kinds.iter().map(|kind| of(*kind)).collect::<Vec<_>>().join("; "),
-    };
-    Said::new(READY, Truth::False, reason, message)
+        if self.standing == Standing::Missing {
+            return Said::new(READY, Truth::False, Doing::Unknown.reason(), "the PodCliqueSet is not made yet");
+        }
+        let mut kinds: Vec<Doing> =
+            doings.iter().map(|(_, doing)| *doing).filter(|doing| *doing != Doing::Ready).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        let reason = match kinds.as_slice() {
+            [] if self.standing == Standing::Right => {
+                return Said::new(READY, Truth::True, Doing::Ready.reason(), "all components are ready");
+            }
+            [] => Doing::Changes.reason(),
+            [one] => one.reason(),
+            _ => "mixed_not_ready_reasons",
+        };
+        let of = |kind: Doing| {
+            let names = doings.iter().filter(|(_, doing)| *doing == kind).map(|(name, _)| *name);
+            format!("{}: {}", kind.words(), first_few(names))
+        };
+        let message = match kinds.is_empty() {
+            true => "the PodCliqueSet is being changed".to_owned(),
+            false => kinds.iter().map(|kind| of(*kind)).collect::<Vec<_>>().join("; "),
+        };
+        Said::new(READY, Truth::False, reason, message)
+    }
+
+    /// What cannot be done, if something cannot.
+    fn failure(&self) -> Option<String> {
+        if self.standing == Standing::Foreign {
+            let name = self.name;
+            return Some(format!("PodCliqueSet {name:?} is there already, and does not belong to this deployment"));
+        }
+        if !self.failures.is_empty() {
+            let words = self.failures.iter().map(|failure| failure.description.as_str());
+            return Some(words.collect::<Vec<_>>().join("; "));
+        }
+        let conditions = &self.set?.status.as_ref()?.conditions;
+        let refused = find(conditions, kind::ADMITTED).filter(|admitted| admitted.status == "False")?;
+        Some(format!("PodCliqueSet {:?} is refused: {}", self.name, refused.message))
+    }
 }
 
-/// What the set says of its levels, in the words of 003. A set that says nothing yet leaves what was said of it before.
-fn enforcement(seen: &DynamoObserved<'_>, before: Option<&Condition>) -> Option<Said> {
-    if !seen.graph.is_constrained() {
-        return None;
-    }
-    let Some(set) = seen.set else { return before.and_then(again) };
+/// What the set says of its levels, in the words of 003. While there is no set, what was said before stays.
+fn enforcement(set: Option<&PodCliqueSet>, before: Option<&Condition>) -> Option<Said> {
+    let Some(set) = set else { return before.and_then(again) };
     let conditions = set.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
     let Some(levels) = find(conditions, kind::TOPOLOGY_LEVELS_UNAVAILABLE) else {
         let message = "waiting for word of the topology's levels";
@@ -123,23 +175,22 @@ fn again(before: &Condition) -> Option<Said> {
 }
 
 /// People are told when constraints come into force, and when they no longer are.
-fn notes(before: Option<&Condition>, after: Option<&Condition>) -> Vec<DynamoNote> {
-    let Some(after) = after else { return Vec::new() };
+fn note(deployment: &Deployment, before: Option<&Condition>, after: Option<&Condition>, plan: &mut Plan) {
+    let Some(after) = after else { return };
     let said = |condition: &Condition| (condition.status.clone(), condition.reason.clone());
     if before.map(said) == Some(said(after)) {
-        return Vec::new();
+        return;
     }
-    match after.status.as_str() {
-        "True" => vec![DynamoNote {
-            warning: false,
-            reason: APPLIED.to_owned(),
-            message: "topology constraints are applied: all levels that they name are available".to_owned(),
-        }],
-        "False" => vec![DynamoNote {
-            warning: true,
-            reason: after.reason.clone(),
-            message: format!("topology constraints are not enforced: {}", after.message),
-        }],
-        _ => Vec::new(),
-    }
+    let (warning, reason, message) = match after.status.as_str() {
+        "True" => {
+            (false, APPLIED, "topology constraints are applied: all levels that they name are available".to_owned())
+        }
+        "False" => {
+            let reason = if after.reason == NOT_FOUND { NOT_FOUND } else { UNAVAILABLE };
+            (true, reason, format!("topology constraints are not enforced: {}", after.message))
+        }
+        _ => return,
+    };
+    let about = Target::of(Kind::DynamoGraphDeployment, &deployment.metadata);
+    plan.status_notes.push(Note { about, warning, reason, message });
 }

@@ -1,16 +1,19 @@
 //! Every row of 003's table of conditions, and what else is said of a deployment.
 
 use super::*;
+use crate::plan::{Action, Note, Write};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use trellis_api::kinds::dynamo::DynamoState;
+use trellis_api::settings::Settings;
 
 const NOW: &str = "2026-11-16T12:00:00Z";
 
 /// A deployment of a frontend with two replicas and of a worker over two nodes, with or without a constraint.
-fn graph(constraint: Option<&str>, status: &Value) -> Graph {
+fn deployment(constraint: Option<&str>, status: &Value) -> Value {
     let mut object = json!({
         "apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment",
-        "metadata": { "name": "d", "namespace": "ns", "uid": "u", "generation": 3 },
+        "metadata": { "name": "d", "namespace": "ns", "uid": "u", "generation": 3, "resourceVersion": "1" },
         "spec": { "components": [
             { "name": "Front", "type": "frontend", "replicas": 2 },
             { "name": "work", "type": "worker", "multinode": { "nodeCount": 2 } },
@@ -20,63 +23,94 @@ fn graph(constraint: Option<&str>, status: &Value) -> Graph {
     if let Some(domain) = constraint {
         object["spec"]["topologyConstraint"] = json!({ "packDomain": domain });
     }
-    Graph::read(&object).object.expect("a deployment")
+    object
 }
 
 /// What was seen, piece by piece.
 struct Scene {
-    graph: Graph,
-    set: Option<PodCliqueSet>,
-    cliques: BTreeMap<String, PodClique>,
-    groups: BTreeMap<String, PodCliqueScalingGroup>,
-    failures: Vec<String>,
+    object: Value,
+    seen: DynamoObserved,
+    failures: Vec<Failure>,
+    judges: bool,
 }
 
 impl Scene {
     fn new(constraint: Option<&str>) -> Self {
-        let graph = graph(constraint, &Value::Null);
-        Self { graph, set: None, cliques: BTreeMap::new(), groups: BTreeMap::new(), failures: Vec::new() }
+        let object = deployment(constraint, &Value::Null);
+        Self {
+            object,
+            seen: DynamoObserved { name: "d".to_owned(), ..DynamoObserved::default() },
+            failures: Vec::new(),
+            judges: false,
+        }
     }
 
-    fn plan(&self) -> DynamoPlan {
-        let seen = DynamoObserved {
-            graph: &self.graph,
-            set: self.set.as_ref(),
-            cliques: &self.cliques,
-            groups: &self.groups,
-            failures: &self.failures,
-        };
-        decide(&seen, &Settings::default(), NOW.parse().expect("a time"))
+    fn plan(&self) -> Plan {
+        let deployment = Some(Arc::new(Deployment::read(self.object.clone())));
+        let (topologies, settings) = (BTreeMap::new(), Settings::default());
+        let now = NOW.parse().expect("a time");
+        let around = Around { topologies: &topologies, settings: &settings, now, judges: self.judges };
+        decide(&DynamoObserved { deployment, ..self.seen.clone() }, around, &self.failures)
     }
 
     /// What was due is done.
     fn settle(mut self) -> Self {
         let plan = self.plan();
-        match plan.set {
-            SetDue::Create(set) | SetDue::Change(set) => self.set = Some(*set),
-            SetDue::Nothing | SetDue::Foreign => {}
+        for write in plan.writes {
+            match (&write.action, write.target.kind) {
+                (Action::Create(set), Kind::PodCliqueSet) => {
+                    let mut set = set.clone();
+                    set["metadata"]["uid"] = "s".into();
+                    set["metadata"]["resourceVersion"] = "1".into();
+                    self.seen.sets.insert(write.target.name, Arc::new(serde_json::from_value(set).expect("a set")));
+                }
+                other => panic!("not expected here: {other:?}"),
+            }
         }
-        if let Some(status) = plan.status {
-            self.graph.object.status = Some(status);
+        if let Some(status) = self.status_patch() {
+            merge(&mut self.object["status"], &status);
         }
         self
     }
 
-    /// The set says this of its levels.
-    fn levels(mut self, status: &str, reason: &str) -> Self {
-        let condition = json!({
-            "type": "TopologyLevelsUnavailable", "status": status, "reason": reason, "message": "the set's words",
-            "lastTransitionTime": NOW,
+    fn status_patch(&self) -> Option<Value> {
+        let plan = self.plan();
+        let mut patches = plan.statuses.iter().map(|write| match &write.action {
+            Action::PatchStatus(patch) => patch["status"].clone(),
+            other => panic!("no patch of a status: {other:?}"),
         });
-        let set = self.set.as_mut().expect("a set");
-        set.status = serde_json::from_value(json!({ "conditions": [condition] })).ok();
+        patches.next()
+    }
+
+    /// What the status is to say.
+    fn status(&self) -> DynamoGraphDeploymentStatus {
+        let mut status = self.object["status"].clone();
+        merge(&mut status, &self.status_patch().unwrap_or_else(|| json!({})));
+        serde_json::from_value(status).expect("a status")
+    }
+
+    fn set(&mut self) -> &mut PodCliqueSet {
+        Arc::make_mut(self.seen.sets.get_mut("d").expect("a set"))
+    }
+
+    /// The set says this of itself.
+    fn says(mut self, type_: &str, status: &str, reason: &str) -> Self {
+        let condition = json!({
+            "type": type_, "status": status, "reason": reason, "message": "the set's words", "lastTransitionTime": NOW,
+        });
+        self.set().status = serde_json::from_value(json!({ "conditions": [condition] })).ok();
         self
+    }
+
+    /// The set says this of its levels.
+    fn levels(self, status: &str, reason: &str) -> Self {
+        self.says("TopologyLevelsUnavailable", status, reason)
     }
 
     /// Counts of the frontend's clique and of the worker's group: replicas, updated, scheduled, working.
     fn counts(mut self, front: [i32; 4], work: [i32; 4]) -> Self {
         let clique = json!({
-            "metadata": { "name": "d-0-front", "generation": 1 },
+            "metadata": { "name": "d-0-front", "namespace": "ns", "uid": "c", "resourceVersion": "1", "generation": 1 },
             "spec": { "roleName": "front", "podSpec": { "containers": [] }, "replicas": front[0] },
             "status": {
                 "observedGeneration": 1, "replicas": front[0], "updatedReplicas": front[1], "scheduledReplicas": front[2],
@@ -84,28 +118,50 @@ impl Scene {
             },
         });
         let group = json!({
-            "metadata": { "name": "d-0-work", "generation": 1 },
+            "metadata": { "name": "d-0-work", "namespace": "ns", "uid": "g", "resourceVersion": "1", "generation": 1 },
             "spec": { "replicas": work[0], "minAvailable": 1, "cliqueNames": ["work-ldr", "work-wkr"] },
             "status": {
                 "observedGeneration": 1, "replicas": work[0], "updatedReplicas": work[1], "scheduledReplicas": work[2],
                 "availableReplicas": work[3],
             },
         });
-        self.cliques = BTreeMap::from([("d-0-front".to_owned(), typed("PodClique", clique))]);
-        self.groups = BTreeMap::from([("d-0-work".to_owned(), typed("PodCliqueScalingGroup", group))]);
+        self.seen.cliques = ByName::from([("d-0-front".to_owned(), Arc::new(typed("PodClique", clique)))]);
+        self.seen.groups = ByName::from([("d-0-work".to_owned(), Arc::new(typed("PodCliqueScalingGroup", group)))]);
         self
     }
 
     /// What a condition says, as `Status/Reason`; nothing if it is not there.
     fn said(&self, type_: &str) -> String {
-        let status = self.plan().status.or_else(|| self.graph.object.status.clone()).unwrap_or_default();
+        let status = self.status();
         let found = status.conditions.iter().find(|condition| condition.type_ == type_);
         found.map_or(String::new(), |condition| format!("{}/{}", condition.status, condition.reason))
     }
 
     fn notes(&self) -> Vec<String> {
-        let word = |note: &DynamoNote| format!("{}{}", if note.warning { "warning " } else { "" }, note.reason);
-        self.plan().notes.iter().map(word).collect()
+        let word = |note: &Note| format!("{}{}", if note.warning { "warning " } else { "" }, note.reason);
+        self.plan().status_notes.iter().map(word).collect()
+    }
+
+    /// What is written, as `site target`.
+    fn writes(&self) -> Vec<String> {
+        self.plan().writes.iter().map(|write| format!("{}: {}", write.site, write.target.name)).collect()
+    }
+}
+
+/// Carries a merge patch out.
+fn merge(value: &mut Value, patch: &Value) {
+    let Value::Object(changes) = patch else {
+        *value = patch.clone();
+        return;
+    };
+    if !value.is_object() {
+        *value = json!({});
+    }
+    for (key, change) in changes {
+        match change {
+            Value::Null => drop(value.as_object_mut().and_then(|fields| fields.remove(key))),
+            change => merge(&mut value[key], change),
+        }
     }
 }
 
@@ -137,7 +193,7 @@ fn s003_status_no_condition_without_constraints() {
     // One that is there from before goes.
     let mut scene = Scene::new(Some("rack")).settle().levels("False", "AllClusterTopologyLevelsAvailable").settle();
     assert_eq!(scene.said(ENFORCED), "True/AllTopologyLevelsAvailable");
-    scene.graph = graph(None, &json!(scene.graph.object.status));
+    scene.object = deployment(None, &scene.object["status"]);
     assert_eq!(scene.said(ENFORCED), "");
 }
 
@@ -148,7 +204,7 @@ fn s003_status_before_the_set_speaks() {
     assert_eq!(scene.settle().said(ENFORCED), "Unknown/TopologyConditionPending");
     // A set that is not seen for a moment changes nothing.
     let mut scene = Scene::new(Some("rack")).settle().levels("False", "AllClusterTopologyLevelsAvailable").settle();
-    scene.set = None;
+    scene.seen.sets.clear();
     assert_eq!(scene.said(ENFORCED), "True/AllTopologyLevelsAvailable");
 }
 
@@ -157,7 +213,7 @@ fn s003_status_copies_the_message_and_does_not_touch_readiness() {
     let scene =
         Scene::new(Some("rack")).settle().counts([2; 4], [1; 4]).levels("True", "ClusterTopologyLevelsUnavailable");
     assert_eq!(scene.said(READY), "True/all_resources_are_ready");
-    let status = scene.plan().status.expect("it has changed");
+    let status = scene.status();
     let condition = status.conditions.iter().find(|condition| condition.type_ == ENFORCED).expect("it is there");
     assert_eq!(condition.message, "the set's words");
     assert_eq!(condition.observed_generation, Some(3));
@@ -168,14 +224,17 @@ fn s003_events_once_per_change() {
     let fine = ("False", "AllClusterTopologyLevelsAvailable");
     let gone = ("True", "ClusterTopologyLevelsUnavailable");
     let deleted = ("Unknown", "ClusterTopologyNotFound");
+    let off = ("Unknown", "TopologyAwareSchedulingDisabled");
     let mut scene = Scene::new(Some("rack"));
-    let rows: [((&str, &str), &[&str]); 7] = [
+    let rows: [((&str, &str), &[&str]); 9] = [
         (fine, &["TopologyConstraintsApplied"]),
         (fine, &[]),
         (gone, &["warning TopologyLevelsUnavailable"]),
         (gone, &[]),
         (deleted, &["warning TopologyDefinitionNotFound"]),
         (deleted, &[]),
+        (fine, &["TopologyConstraintsApplied"]),
+        (off, &["warning TopologyLevelsUnavailable"]),
         (fine, &["TopologyConstraintsApplied"]),
     ];
     assert_eq!(scene.notes(), [""; 0]);
@@ -191,7 +250,7 @@ fn dynamo1_3_reasons_and_states() {
     let check = |front: [i32; 4], work: [i32; 4], expected: &str, state: DynamoState| {
         let scene = Scene::new(None).settle().counts(front, work);
         assert_eq!(scene.said(READY), expected, "{front:?} {work:?}");
-        assert_eq!(scene.plan().status.expect("it has changed").state, state);
+        assert_eq!(scene.status().state, state);
     };
     check([2, 2, 2, 2], [1, 1, 1, 1], "True/all_resources_are_ready", DynamoState::Successful);
     check([2, 2, 1, 1], [1, 1, 1, 1], "False/insufficient_capacity", DynamoState::Pending);
@@ -203,14 +262,14 @@ fn dynamo1_3_reasons_and_states() {
     assert_eq!(scene.said(READY), "False/some_resources_are_not_ready");
     assert_eq!(scene.settle().said(READY), "False/some_resources_are_not_ready");
     let mut scene = Scene::new(None).settle().counts([2; 4], [1; 4]);
-    scene.failures = vec!["the server is busy".to_owned()];
+    scene.failures = vec![Failure { code: "ERR".to_owned(), description: "the server is busy".to_owned() }];
     assert_eq!(scene.said(READY), "False/failed_to_reconcile_the_resources");
-    assert_eq!(scene.plan().status.expect("it has changed").state, DynamoState::Failed);
+    assert_eq!(scene.status().state, DynamoState::Failed);
 }
 
 #[test]
 fn dynamo1_3_components() {
-    let status = Scene::new(None).settle().counts([2, 2, 1, 0], [1, 1, 1, 0]).plan().status.expect("it has changed");
+    let status = Scene::new(None).settle().counts([2, 2, 1, 0], [1, 1, 1, 0]).status();
     let expected = json!({
         "Front": {
             "componentKind": "PodClique", "componentNames": ["d-0-front"], "replicas": 2, "updatedReplicas": 2, "readyReplicas": 0,
@@ -229,32 +288,124 @@ fn nothing_is_due_once_all_is_done() {
     let scene =
         Scene::new(Some("rack")).settle().counts([2; 4], [1; 4]).levels("False", "AllClusterTopologyLevelsAvailable");
     let plan = scene.settle().plan();
-    assert_eq!(plan, DynamoPlan::default());
+    assert_eq!(plan, Plan::default());
 }
 
 #[test]
-fn a_set_of_somebody_else_is_left_alone() {
+fn whose_a_set_of_the_name_is() {
+    let owner = |kind: &str, name: &str, uid: &str| {
+        let owner = json!({ "apiVersion": "v1", "kind": kind, "name": name, "uid": uid, "controller": true });
+        serde_json::from_value(json!([owner])).ok()
+    };
+    let check = |owners, label: bool, writes: &[&str], said: &str| {
+        let mut scene = Scene::new(None).settle().counts([2; 4], [1; 4]);
+        let set = scene.set();
+        set.metadata.owner_references = owners;
+        if !label {
+            set.metadata.labels = None;
+        }
+        assert_eq!(
+            (scene.writes(), scene.said(READY)),
+            (writes.iter().map(ToString::to_string).collect(), said.to_owned())
+        );
+    };
+    let failed = "False/failed_to_reconcile_the_resources";
+    check(owner("DynamoGraphDeployment", "d", "u"), true, &[], "True/all_resources_are_ready");
+    check(owner("Other", "d", "x"), true, &[], failed);
+    check(owner("DynamoGraphDeployment", "e", "e"), true, &[], failed);
+    // Of a deployment of the same name that is gone.
+    check(
+        owner("DynamoGraphDeployment", "d", "former"),
+        true,
+        &["delete set: d"],
+        "False/some_resources_are_not_ready",
+    );
+    // Left behind by a deployment of this name, or made by a user.
+    check(None, true, &["change set: d"], "False/updating");
+    check(None, false, &[], failed);
+}
+
+#[test]
+fn an_orphan_is_adopted() {
     let mut scene = Scene::new(None).settle();
-    scene.set.as_mut().expect("a set").metadata.owner_references = None;
+    scene.set().metadata.owner_references = None;
     let plan = scene.plan();
-    assert_eq!(plan.set, SetDue::Foreign);
-    assert_eq!(scene.said(READY), "False/failed_to_reconcile_the_resources");
+    let [Write { action: Action::Patch(patch), .. }] = plan.writes.as_slice() else { panic!("one patch") };
+    assert_eq!(patch["metadata"]["ownerReferences"][0]["uid"], "u");
+    assert_eq!(patch["metadata"]["resourceVersion"], "1");
 }
 
 #[test]
 fn dynamo2_8_replicas_go_through_the_scale_subresource() {
     let mut scene = Scene::new(None).settle().counts([2; 4], [1; 4]).settle();
-    scene.graph.object.spec.components[0].replicas = Some(5);
-    scene.graph.object.spec.components[1].replicas = Some(3);
-    let plan = scene.plan();
-    assert_eq!(plan.set, SetDue::Nothing);
-    let scaled: Vec<(&str, i32)> = plan.scalings.iter().map(|one| (one.name.as_str(), one.replicas)).collect();
-    assert_eq!(scaled, [("d-0-front", 5), ("d-0-work", 3)]);
+    scene.object["spec"]["components"][0]["replicas"] = 5.into();
+    scene.object["spec"]["components"][1]["replicas"] = 3.into();
+    assert_eq!(scene.writes(), ["scale component: d-0-front", "scale component: d-0-work"]);
+    let scaled: Vec<Value> = scene
+        .plan()
+        .writes
+        .iter()
+        .map(|write| match &write.action {
+            Action::Scale(scale) => scale["spec"]["replicas"].clone(),
+            other => panic!("not by its scale: {other:?}"),
+        })
+        .collect();
+    assert_eq!(scaled, [json!(5), json!(3)]);
+    // One that is on its way out is left alone.
+    let clique = scene.seen.cliques.get_mut("d-0-front").expect("a clique");
+    Arc::make_mut(clique).metadata.deletion_timestamp = serde_json::from_value(NOW.into()).ok();
+    assert_eq!(scene.writes(), ["scale component: d-0-work"]);
 }
 
 #[test]
-fn what_is_deleted_is_left_alone() {
+fn other_changes_go_into_the_set_and_leave_its_replicas() {
+    let mut scene = Scene::new(None).settle().counts([2; 4], [1; 4]).settle();
+    scene.object["spec"]["components"][0]["replicas"] = 5.into();
+    scene.object["spec"]["priorityClassName"] = "high".into();
+    assert_eq!(scene.writes(), ["change set: d", "scale component: d-0-front"]);
+    let plan = scene.plan();
+    let Action::Patch(patch) = &plan.writes[0].action else { panic!("a patch") };
+    assert_eq!(patch["spec"], json!({ "template": { "priorityClassName": "high" } }));
+    assert_eq!(scene.said(READY), "False/updating");
+}
+
+#[test]
+fn what_is_deleted_takes_its_set_along() {
     let mut scene = Scene::new(Some("rack"));
-    scene.graph.object.metadata.deletion_timestamp = serde_json::from_value(NOW.into()).ok();
-    assert_eq!(scene.plan(), DynamoPlan::default());
+    scene.object["metadata"]["deletionTimestamp"] = NOW.into();
+    assert_eq!(scene.plan(), Plan::default());
+    let mut scene = Scene::new(Some("rack")).settle();
+    scene.object["metadata"]["deletionTimestamp"] = NOW.into();
+    assert_eq!(scene.writes(), ["delete set: d"]);
+    assert_eq!(scene.plan().confirm, []);
+    // Unless it was asked to leave it behind.
+    scene.object["metadata"]["finalizers"] = json!(["orphan"]);
+    assert_eq!(scene.plan(), Plan::default());
+    // Once it is gone, that has to be certain.
+    let (topologies, settings) = (BTreeMap::new(), Settings::default());
+    let now = NOW.parse().expect("a time");
+    let around = Around { topologies: &topologies, settings: &settings, now, judges: false };
+    let plan = decide(&scene.seen, around, &[]);
+    let target = Target { kind: Kind::DynamoGraphDeployment, namespace: "ns".to_owned(), name: "d".to_owned() };
+    assert_eq!(plan.confirm, [Confirm::Gone(target, "u".to_owned())]);
+    assert_eq!(plan.writes.len(), 1);
+}
+
+#[test]
+fn decisions63_faults_are_told_where_no_webhook_judges() {
+    let mut scene = Scene::new(Some("rack"));
+    scene.judges = true;
+    // The topology is not there.
+    assert_eq!((scene.writes(), scene.said("Admitted")), (vec![], "False/Invalid".to_owned()));
+    assert_eq!(scene.said(READY), "False/failed_to_reconcile_the_resources");
+    let mut scene = Scene::new(None);
+    scene.judges = true;
+    assert_eq!((scene.writes(), scene.said("Admitted")), (vec!["create set: d".to_owned()], "True/Valid".to_owned()));
+    // A fault of the set that follows is the deployment's.
+    let scene = scene.settle().says("Admitted", "False", "Invalid");
+    assert_eq!(scene.said(READY), "False/failed_to_reconcile_the_resources");
+    // A form of which nothing can be made.
+    let mut scene = Scene::new(None);
+    scene.object["spec"] = json!({ "components": 3 });
+    assert_eq!((scene.writes(), scene.said("Admitted")), (vec![], "False/Invalid".to_owned()));
 }

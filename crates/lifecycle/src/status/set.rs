@@ -3,7 +3,7 @@
 use super::conditions::{Said, Truth, bounded, find, first_few, kind, merged};
 use super::group::is_group_available;
 use super::progress::{Seen, Step, count, is_available, is_current, waits_for_deletion, was_replica_placed};
-use super::{Pass, selector, write};
+use super::{Pass, faults_text, selector, write};
 use crate::observed::Failure;
 use crate::picture::{Clique, Picture};
 use crate::plan::{Kind, Note, Plan, Target, site};
@@ -51,14 +51,9 @@ fn admitted(pass: &Pass<'_, '_>, mut status: PodCliqueSetStatus) -> PodCliqueSet
 
 /// The status of a set that may not be as it is: what was said of its replicas stays, for nothing is done to them.
 fn refused(pass: &Pass<'_, '_>, verdict: &Verdict, mut status: PodCliqueSetStatus) -> PodCliqueSetStatus {
-    let faults = verdict.errors.iter().map(|fault| match fault.message.is_empty() {
-        true => fault.to_string(),
-        false => format!("{}: {}", fault.field, fault.message),
-    });
-    let faults = faults.collect::<Vec<_>>().join("; ");
     let said = vec![
         Said::new(kind::READY, Truth::False, "NotAdmitted", "the set is refused; its condition Admitted says why"),
-        Said::new(kind::ADMITTED, Truth::False, "Invalid", faults),
+        Said::new(kind::ADMITTED, Truth::False, "Invalid", faults_text(&verdict.errors)),
     ];
     let ours = [kind::READY, kind::ADMITTED];
     status.conditions = merged(&status.conditions, &ours, said, pass.picture.set.metadata.generation, &pass.now);

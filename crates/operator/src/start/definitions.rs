@@ -10,11 +10,27 @@ use trellis_api::crd;
 /// Who owns the fields of our definitions, whichever program applies them.
 const DEFINITIONS_MANAGER: &str = "trellis";
 
-/// Applies the definitions of our own kinds, and waits until the cluster serves them. Equal ones are not written.
+/// Whether DynamoGraphDeployments are another operator's: their definition is there, and it is not ours. Two operators would fight over
+/// every one of them.
+pub async fn leaves_dynamo(client: &Client) -> Result<bool, StartError> {
+    let api: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let name = crd::DYNAMO;
+    let found = call(&format!("read CustomResourceDefinition `{name}`"), api.get_opt(name)).await?;
+    let is_anothers = found.is_some_and(|found| !crd::is_ours(&found));
+    if is_anothers {
+        tracing::warn!(name, "left to the operator that defined it");
+    }
+    Ok(is_anothers)
+}
+
+/// Applies the definitions of what we serve, and waits until the cluster serves them. Equal ones are not written.
 pub async fn install_crds(client: &Client) -> Result<(), StartError> {
     let api: Api<CustomResourceDefinition> = Api::all(client.clone());
     let params = PatchParams::apply(DEFINITIONS_MANAGER).force();
-    let definitions = crd::own();
+    let mut definitions = crd::own();
+    if !leaves_dynamo(client).await? {
+        definitions.push(crd::dynamo());
+    }
     for definition in &definitions {
         let name = definition.name_any();
         let what = format!("apply CustomResourceDefinition `{name}`");

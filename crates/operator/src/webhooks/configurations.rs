@@ -41,7 +41,7 @@ pub enum Reach {
 }
 
 impl Reach {
-    fn client(&self, path: &str, ca_bundle: Option<&[u8]>) -> WebhookClientConfig {
+    pub(super) fn client(&self, path: &str, ca_bundle: Option<&[u8]>) -> WebhookClientConfig {
         let ca_bundle = ca_bundle.map(|bundle| ByteString(bundle.to_vec()));
         match self {
             Self::Service { namespace, name, port } => {
@@ -81,18 +81,29 @@ struct Hook {
 }
 
 const AUTHORIZER: &str = "authorizer-webhook";
-const MUTATING: [&str; 2] = ["podcliqueset-defaulting-webhook", "clustertopology-defaulting-webhook"];
-const VALIDATING: [&str; 3] = ["podcliqueset-validating-webhook", "clustertopology-validating-webhook", AUTHORIZER];
+const MUTATING: [&str; 3] = [
+    "podcliqueset-defaulting-webhook",
+    "clustertopology-defaulting-webhook",
+    "dynamographdeployment-defaulting-webhook",
+];
+const VALIDATING: [&str; 4] = [
+    "podcliqueset-validating-webhook",
+    "clustertopology-validating-webhook",
+    "dynamographdeployment-validating-webhook",
+    AUTHORIZER,
+];
 
 /// The configurations, for webhooks that are reached in this way and vouched for by this bundle of authorities.
 ///
 /// Without a bundle the field is left to whoever injects it. `operator_user` is never asked about topologies, so that its write of
-/// the default one does not depend on its own webhook, nor about what it manages itself.
+/// the default one does not depend on its own webhook, nor about what it manages itself. DynamoGraphDeployments are asked about if they
+/// are ours.
 pub fn configurations(
     reach: &Reach,
     ca_bundle: Option<&[u8]>,
     operator_user: &str,
     authorizer: bool,
+    dynamo: bool,
 ) -> Configurations {
     let not_operator = condition("not-the-operator", format!("request.userInfo.username != {}", quoted(operator_user)));
     // Nothing is held against a set that is being deleted, so its end need not wait for us.
@@ -100,7 +111,10 @@ pub fn configurations(
     let sets = |resources: &[&str], operations: &[&str]| rule(group::GROVE, &[group::V1ALPHA1], resources, operations);
     let both = ["CREATE", "UPDATE"];
     let topologies = || vec![rule(group::GROVE, &[group::V1ALPHA1], &["clustertopologies"], &both)];
-    let mutating = [
+    // In both versions, so that they come as they were written, and faults name the fields that were written.
+    let deployments =
+        || vec![rule(group::NVIDIA, &[group::V1ALPHA1, group::V1BETA1], &["dynamographdeployments"], &both)];
+    let mut mutating = vec![
         Hook {
             configuration: MUTATING[0],
             name: "pcs.defaulting.webhooks.grove.io",
@@ -124,7 +138,7 @@ pub fn configurations(
             name: "pcs.validating.webhooks.grove.io",
             path: path::VALIDATE_SET,
             rules: vec![sets(&["podcliquesets"], &both), sets(&["podcliquesets/scale"], &["UPDATE"])],
-            conditions: vec![not_deleted],
+            conditions: vec![not_deleted.clone()],
             objects: None,
         },
         Hook {
@@ -136,6 +150,24 @@ pub fn configurations(
             objects: None,
         },
     ];
+    if dynamo {
+        mutating.push(Hook {
+            configuration: MUTATING[2],
+            name: "dynamographdeployment.defaulting.webhooks.trellis.dev",
+            path: path::DEFAULT_DEPLOYMENT,
+            rules: deployments(),
+            conditions: vec![not_deleted.clone()],
+            objects: None,
+        });
+        validating.push(Hook {
+            configuration: VALIDATING[2],
+            name: "dynamographdeployment.validating.webhooks.trellis.dev",
+            path: path::VALIDATE_DEPLOYMENT,
+            rules: deployments(),
+            conditions: vec![not_deleted],
+            objects: None,
+        });
+    }
     if authorizer {
         validating.push(Hook {
             configuration: AUTHORIZER,
@@ -258,6 +290,7 @@ pub async fn uninstall(client: &Client) -> Result<bool, kube::Error> {
     for name in VALIDATING {
         wrote |= remove(&validating, name).await?;
     }
+    wrote |= super::conversion::uninstall(client).await?;
     Ok(wrote)
 }
 
@@ -331,7 +364,7 @@ mod tests {
 
     fn wanted(ca_bundle: Option<&[u8]>) -> Configurations {
         let reach = Reach::Service { namespace: "trellis".to_owned(), name: "operator".to_owned(), port: 443 };
-        configurations(&reach, ca_bundle, "system:serviceaccount:trellis:operator", true)
+        configurations(&reach, ca_bundle, "system:serviceaccount:trellis:operator", true, true)
     }
 
     #[test]
@@ -360,13 +393,13 @@ mod tests {
 
     #[test]
     fn the_operators_name_is_quoted() {
-        let odd = configurations(&Reach::Url("https://127.0.0.1:9443/".to_owned()), None, "a \"b\"", false);
+        let odd = configurations(&Reach::Url("https://127.0.0.1:9443/".to_owned()), None, "a \"b\"", false, true);
         let hook = &odd.validating[1].webhooks.as_ref().expect("webhooks")[0];
         assert_eq!(
             hook.match_conditions.as_ref().expect("conditions")[0].expression,
             r#"request.userInfo.username != "a \"b\"""#
         );
         assert_eq!(hook.client_config.url.as_deref(), Some("https://127.0.0.1:9443/webhooks/validate-clustertopology"));
-        assert_eq!(odd.validating.len(), 2);
+        assert_eq!(odd.validating.len(), 3);
     }
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use trellis_api::admission::object::{Kind, decode};
-use trellis_api::admission::{default_cluster_topology, default_pod_clique_set, review};
+use trellis_api::admission::{default_cluster_topology, default_pod_clique_set, dynamo, review};
 use trellis_api::settings::Settings;
 
 use super::review::{Request, Response};
@@ -24,6 +24,16 @@ pub fn topology(request: &Request) -> Response {
         default_cluster_topology(topology);
         Vec::new()
     })
+}
+
+/// Fills in what a deployment leaves out, in the shape that it was written in.
+pub fn deployment(request: &Request) -> Response {
+    if is_deleted(&request.object) {
+        return Response::allowed();
+    }
+    let mut new = request.object.clone();
+    dynamo::default(&mut new);
+    Response::patched(&json_patch::diff(&request.object, &new), Vec::new())
 }
 
 fn is_deleted(object: &Value) -> bool {

@@ -11,6 +11,7 @@ use kube::core::ObjectList;
 use kube::{Api, Client, ResourceExt};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use trellis_api::admission::dynamo::TopologyRead;
 use trellis_api::admission::object::{Kind, decode};
 use trellis_api::admission::{ClusterView, default_cluster_topology};
 use trellis_api::constraint;
@@ -78,6 +79,33 @@ impl Live {
             }
         }
         Ok(())
+    }
+
+    /// The topology of this name, or why it cannot be had.
+    pub async fn topology(&self, name: &str) -> Result<ClusterTopology, TopologyRead<'static>> {
+        let read = async {
+            let api = self.custom(Kind::ClusterTopology, None);
+            match api.get(name).await {
+                Ok(object) => {
+                    let odd = || TopologyRead::Failed("nothing can be made of what is there".to_owned());
+                    let mut topology = typed::<ClusterTopology>(Kind::ClusterTopology, &object).ok_or_else(odd)?;
+                    default_cluster_topology(&mut topology);
+                    Ok(topology)
+                }
+                Err(kube::Error::Api(status)) => {
+                    // A server that knows the kind says the name of what it has not found.
+                    let has_name = status.details.as_ref().is_some_and(|details| !details.name.is_empty());
+                    let refused = TopologyRead::refused(status.code, has_name, &status.message);
+                    let TopologyRead::NotThere(_) = refused else { return Err(refused) };
+                    let listed = api.list(&ListParams::default().limit(NAMED)).await;
+                    let items = listed.map(|list| list.items).unwrap_or_default();
+                    Err(TopologyRead::NotThere(items.iter().map(ResourceExt::name_any).collect()))
+                }
+                Err(error) => Err(TopologyRead::Failed(error.to_string())),
+            }
+        };
+        let late = || Err(TopologyRead::Failed(Unread::Late.to_string()));
+        tokio::time::timeout(PATIENCE, read).await.unwrap_or_else(|_| late())
     }
 
     /// A set as it is stored.

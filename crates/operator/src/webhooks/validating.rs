@@ -2,8 +2,10 @@
 
 use serde_json::Value;
 use trellis_api::admission::ClusterView;
+use trellis_api::admission::dynamo::{DynamoReview, TopologyRead};
 use trellis_api::admission::review::{self, SetReview, TopologyReview};
 use trellis_api::settings::Settings;
+use trellis_lower::dynamo::follow;
 
 use super::live::{Live, in_time};
 use super::review::{Request, Response};
@@ -40,6 +42,24 @@ pub async fn scale(request: &Request, live: &Live, settings: &Settings) -> Respo
         },
         Err(error) => Response::unread(&error),
     }
+}
+
+/// Judges a deployment that is made or changed, and the set that follows from it. The topology is looked at only when it is made; one
+/// that cannot be read is a fault, and it is said in which way.
+pub async fn deployment(request: &Request, live: &Live, settings: &Settings) -> Response {
+    let review = DynamoReview::of(&request.object, request.old());
+    let found;
+    let topology = match review.wants_topology(settings) {
+        None => TopologyRead::Unread,
+        Some(name) => {
+            found = live.topology(name).await;
+            match &found {
+                Ok(topology) => TopologyRead::Found(topology),
+                Err(read) => read.clone(),
+            }
+        }
+    };
+    review.judge(&topology, settings, |graph, old, view| follow(graph, old, view, settings)).into()
 }
 
 /// Judges a topology that is made or changed.

@@ -149,6 +149,7 @@ impl View {
                 let (spec, status) = (&object["spec"], &object["status"]);
                 let _ = match kind {
                     Kind::Pod => writeln!(out, "Pod {}", Pod(object).summary()),
+                    Kind::DynamoGraphDeployment => writeln!(out, "{kind:?} {name}\n    {status}"),
                     Kind::PodCliqueSet => writeln!(out, "{kind:?} {name} replicas {}\n    {status}", spec["replicas"]),
                     Kind::ScalingGroup | Kind::PodClique => {
                         let (replicas, min) = (&spec["replicas"], &spec["minAvailable"]);

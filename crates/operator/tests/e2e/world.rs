@@ -358,11 +358,14 @@ impl World {
     /// Ends the world: no law was broken, and when the sets are deleted nothing is left of them.
     pub async fn end(self) {
         self.observer.no_laws();
-        for name in self.observer.view().names(Kind::PodCliqueSet) {
-            match self.api(Kind::PodCliqueSet).delete(name, &DeleteParams::default()).await {
-                // The scenario may have deleted it by itself.
-                Err(kube::Error::Api(status)) if status.code == 404 => {}
-                result => drop(result.expect("deleted")),
+        // Deployments first, or they would make their sets anew.
+        for kind in [Kind::DynamoGraphDeployment, Kind::PodCliqueSet] {
+            for name in self.observer.view().names(kind) {
+                match self.api(kind).delete(name, &DeleteParams::default()).await {
+                    // The scenario may have deleted it by itself.
+                    Err(kube::Error::Api(status)) if status.code == 404 => {}
+                    result => drop(result.expect("deleted")),
+                }
             }
         }
         self.until("nothing is left of the sets", |view| left(view).is_empty()).await;
@@ -394,8 +397,8 @@ impl Drop for World {
 pub fn left(view: &View) -> Vec<String> {
     let mut left = Vec::new();
     for kind in kinds().into_iter().filter(|kind| kind.is_namespaced()) {
-        let of_set =
-            |object: &Value| kind == Kind::PodCliqueSet || !object["metadata"]["labels"][label::PART_OF].is_null();
+        let is_users = matches!(kind, Kind::DynamoGraphDeployment | Kind::PodCliqueSet);
+        let of_set = |object: &Value| is_users || !object["metadata"]["labels"][label::PART_OF].is_null();
         let found = view.all(kind).filter(|(_, object)| of_set(object));
         left.extend(found.map(|(name, _)| format!("{kind:?} {name}")));
     }

@@ -1,4 +1,4 @@
-//! Twelve lifecycles of at most twelve pods, step by step. Between them they reach every place where the operator writes.
+//! Thirteen lifecycles of at most twelve pods, step by step. Between them they reach every place where the operator writes.
 
 use std::time::Duration;
 
@@ -17,6 +17,8 @@ pub enum Act {
     Create(Value),
     /// Changes the set as a user does.
     Edit(fn(&mut Value)),
+    /// Changes the deployment as a user does.
+    EditDeployment(fn(&mut Value)),
     Patch(Kind, &'static str, Value),
     Scale(Kind, &'static str, usize),
     Delete(Kind, &'static str),
@@ -91,6 +93,7 @@ impl Step {
             match act {
                 Act::Create(object) => world.create(object).await,
                 Act::Edit(change) => world.edit(Kind::PodCliqueSet, "wl", change).await,
+                Act::EditDeployment(change) => world.edit(Kind::DynamoGraphDeployment, "wl", change).await,
                 Act::Patch(kind, name, patch) => world.patch(*kind, name, patch).await,
                 Act::Scale(kind, name, replicas) => world.scale(*kind, name, *replicas).await,
                 Act::Delete(kind, name) => world.delete(*kind, name).await,
@@ -158,7 +161,40 @@ pub fn all() -> Vec<Scenario> {
         repaired(),
         around_the_pods(),
         topology_used(),
+        by_dynamo(),
     ]
+}
+
+fn by_dynamo() -> Scenario {
+    let component = |name: &str, type_: &str| json!({ "name": name, "type": type_, "podTemplate": { "spec": { "containers": [{ "name": "main", "image": "app:1" }] } } });
+    let mut worker = component("w", "worker");
+    worker["multinode"] = json!({ "nodeCount": 2 });
+    let deployment = json!({
+        "apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment",
+        "metadata": { "name": "wl", "namespace": "default" },
+        "spec": { "topologyConstraint": { "packDomain": "rack" }, "components": [component("f", "frontend"), worker] },
+    });
+    Scenario::new("a Dynamo deployment is made, scaled, changed, made anew and deleted")
+        .without_collector()
+        .step("deployed", vec![Act::Create(deployment.clone())])
+        .step(
+            "scaled",
+            vec![Act::EditDeployment(|it| {
+                it["spec"]["components"][0]["replicas"] = 3.into();
+                it["spec"]["components"][1]["replicas"] = 2.into();
+            })],
+        )
+        .step(
+            "changed",
+            vec![Act::EditDeployment(|it| {
+                it["spec"]["components"][0]["replicas"] = 2.into();
+                it["spec"]["priorityClassName"] = "high".into();
+                it["spec"]["labels"] = json!({ "team": "a" });
+            })],
+        )
+        .then("its set is deleted", vec![Act::Delete(Kind::PodCliqueSet, "wl")])
+        .step("made anew", vec![Act::Delete(Kind::DynamoGraphDeployment, "wl"), Act::Create(deployment)])
+        .step("deleted", vec![Act::Delete(Kind::DynamoGraphDeployment, "wl")])
 }
 
 fn deployed() -> Scenario {

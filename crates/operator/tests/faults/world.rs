@@ -45,7 +45,7 @@ impl Drop for World {
 impl World {
     pub async fn new() -> Self {
         static DEFINITIONS: LazyLock<Vec<Value>> = LazyLock::new(|| {
-            let definitions = trellis_api::crd::own().into_iter().chain(trellis_api::crd::kai());
+            let definitions = trellis_api::crd::served().into_iter().chain(trellis_api::crd::kai());
             definitions.map(|definition| serde_json::to_value(definition).expect("a definition is JSON")).collect()
         });
         let clock = Clock::starting_at("2026-01-01T00:00:00Z".parse().expect("a time"));

@@ -9,13 +9,24 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use trellis_api::kinds::config::Authorizer;
 use trellis_api::settings::Settings;
+use trellis_cluster::api::{Api, Options};
+use trellis_cluster::faults::{Fault, Faults};
+use trellis_cluster::status::Status;
+use trellis_cluster::user::User;
 use trellis_operator::webhooks::{Handler, path};
 use trellis_testkit::mutate::{Dice, mutate};
 
 use crate::cases::SMALL_SET;
 
-const PATHS: [&str; 5] =
-    [path::DEFAULT_SET, path::VALIDATE_SET, path::DEFAULT_TOPOLOGY, path::VALIDATE_TOPOLOGY, path::AUTHORIZE];
+const PATHS: [&str; 7] = [
+    path::DEFAULT_SET,
+    path::VALIDATE_SET,
+    path::DEFAULT_TOPOLOGY,
+    path::VALIDATE_TOPOLOGY,
+    path::DEFAULT_DEPLOYMENT,
+    path::VALIDATE_DEPLOYMENT,
+    path::AUTHORIZE,
+];
 
 /// A handler whose every look at the cluster fails.
 fn blind() -> Handler {
@@ -92,6 +103,9 @@ async fn what_is_no_review_is_told_so() {
         assert!(serde_json::from_slice::<Value>(&answer.body).is_ok());
     }
     assert_eq!(handler.answer("/webhooks/else", b"{}").await.code, 404);
+    for body in &bodies {
+        assert_eq!(handler.answer(path::CONVERT_DEPLOYMENT, body).await.code, 400);
+    }
 }
 
 #[tokio::test]
@@ -197,6 +211,53 @@ async fn only_what_the_rules_need_is_read() {
     check("by the operator", judge, review("operator", &managed(topology("a")), &null), true, "").await;
 }
 
+fn deployment(domain: Option<&str>) -> Value {
+    let mut component = json!({"name": "worker", "type": "worker", "replicas": 1});
+    if let Some(domain) = domain {
+        component["topologyConstraint"] = json!({"packDomain": domain});
+    }
+    json!({
+        "apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "metadata": {"name": "small"},
+        "spec": {"components": [component]},
+    })
+}
+
+/// A topology that cannot be read is a fault, and it is said in which way it cannot; on an update nobody looks for it.
+#[tokio::test]
+async fn s003_validation_says_why_the_topology_cannot_be_read() {
+    let api = Api::new(Options::default());
+    api.furnish().await.expect("the objects of every cluster");
+    let admin = Client::new(api.service(User::admin()), "default");
+    let refused = Faults::decided(|seen| match seen.target.contains("clustertopologies") {
+        true => Fault::Refuse(Status::other(403, "Forbidden", "user \"operator\" cannot get it")),
+        false => Fault::None,
+    });
+    let forbidden = Client::new(refused.around(api.service(User::admin())), "default");
+    let check = async |client: &Client, review: &Value, said: Option<&str>| {
+        let response = ask(&handler(client.clone()), path::VALIDATE_DEPLOYMENT, review).await;
+        let message = response["status"]["message"].as_str().unwrap_or_default();
+        assert_eq!(response["allowed"], said.is_none(), "{message}");
+        assert!(message.contains(said.unwrap_or_default()), "{message}");
+    };
+    let (racks, bare) = (deployment(Some("rack")), deployment(None));
+    let new = |deployment: &Value| review("u", deployment, &Value::Null);
+    check(&admin, &new(&racks), Some("does not serve clustertopologies.grove.io: it is not installed")).await;
+    trellis_operator::install_crds(&admin).await.expect("definitions");
+    check(&admin, &new(&racks), Some("there is no such ClusterTopology")).await;
+    check(&forbidden, &new(&racks), Some("is not allowed to: user \"operator\" cannot get it")).await;
+    check(&client("http://127.0.0.1:1"), &new(&racks), Some("the ClusterTopology cannot be read")).await;
+    check(&forbidden, &new(&bare), None).await;
+    let mut more = racks.clone();
+    more["spec"]["components"][0]["replicas"] = 2.into();
+    check(&forbidden, &review("u", &more, &racks), None).await;
+    let mut levels = topology("kubernetes.io/hostname");
+    levels["metadata"]["name"] = "grove-topology".into();
+    api.create(&User::admin(), &levels).await.expect("a topology");
+    check(&admin, &new(&racks), Some("does not exist in ClusterTopology \"grove-topology\"; its domains are: host"))
+        .await;
+    check(&admin, &new(&deployment(Some("host"))), None).await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_server_that_does_not_answer_is_not_waited_for() {
     let silent = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
@@ -204,6 +265,10 @@ async fn a_server_that_does_not_answer_is_not_waited_for() {
     let constrained = set(|set| set["spec"]["template"]["topologyConstraint"] = json!({"packDomain": "rack"}));
     let response = ask(&handler, path::VALIDATE_SET, &review("u", &constrained, &Value::Null)).await;
     assert_eq!(response["allowed"], false);
+    let message = response["status"]["message"].as_str().unwrap_or_default();
+    assert!(message.contains("the API server did not answer within 5 s"), "{message}");
+    let response =
+        ask(&handler, path::VALIDATE_DEPLOYMENT, &review("u", &deployment(Some("rack")), &Value::Null)).await;
     let message = response["status"]["message"].as_str().unwrap_or_default();
     assert!(message.contains("the API server did not answer within 5 s"), "{message}");
 }

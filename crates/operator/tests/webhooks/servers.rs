@@ -135,12 +135,12 @@ impl Server {
     /// The configurations that this server should have.
     pub fn wanted(&self, authorizer: bool) -> Configurations {
         let bundle = self.certificates.as_ref().and_then(Certificates::bundle);
-        configurations(&self.reach, bundle.as_deref(), OPERATOR, authorizer)
+        configurations(&self.reach, bundle.as_deref(), OPERATOR, authorizer, true)
     }
 
     /// The same with other authorities.
     pub fn wanted_with(&self, bundle: Option<&[u8]>) -> Configurations {
-        configurations(&self.reach, bundle, OPERATOR, false)
+        configurations(&self.reach, bundle, OPERATOR, false, true)
     }
 
     /// Waits until the server asks the webhooks of both kinds.
