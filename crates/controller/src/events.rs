@@ -56,7 +56,8 @@ impl Events {
     /// A task that publishes notes of this controller until all who could send some are gone.
     pub fn start(client: Client, controller: &str, identity: String, now: Now) -> Self {
         let (sender, mut receiver) = mpsc::channel::<Note>(WAITING);
-        let mut recorder = Recorder { client, controller: controller.to_owned(), identity, now, said: HashMap::new() };
+        let mut recorder =
+            Recorder { client, controller: controller.to_owned(), identity, now, stamp: 0, said: HashMap::new() };
         tokio::spawn(async move {
             let mut last: HashMap<About, (String, String)> = HashMap::new();
             while let Some(note) = receiver.recv().await {
@@ -97,6 +98,8 @@ struct Recorder {
     controller: String,
     identity: String,
     now: Now,
+    /// What the name of the last Event ended with.
+    stamp: i128,
     /// What was said of late, by what it was about and its reason.
     said: HashMap<(About, String), Event>,
 }
@@ -130,12 +133,14 @@ impl Recorder {
         Ok(())
     }
 
-    fn event(&self, note: &Note, namespace: &str) -> Event {
+    fn event(&mut self, note: &Note, namespace: &str) -> Event {
         let now = (self.now)();
+        // Objects of several kinds may have one name, and something may be said of all of them at once.
+        self.stamp = now.as_nanosecond().max(self.stamp + 1);
         let about = &note.about;
         let metadata = ObjectMeta {
             namespace: Some(namespace.to_owned()),
-            name: Some(format!("{}.{:x}", about.name, now.as_nanosecond())),
+            name: Some(format!("{}.{:x}", about.name, self.stamp)),
             ..ObjectMeta::default()
         };
         let regarding = ObjectReference {

@@ -10,10 +10,11 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tracing::debug;
 use trellis_controller::lease::Leadership;
-use trellis_lifecycle::{Action, Confirm, FIELD_MANAGER, Failure, Kind, Target, Write};
+use trellis_lifecycle::{Action, Confirm, FIELD_MANAGER, Failure, Kind, Target, Write, site};
 
 use crate::index::Index;
 use crate::metrics::Metrics;
+use crate::queue::{Key, Queue};
 
 /// How many writes are under way at once, of all workers together.
 const IN_FLIGHT: usize = 32;
@@ -40,6 +41,7 @@ pub enum Outcome {
 pub struct Actor {
     client: Client,
     index: Arc<Index>,
+    queue: Arc<Queue>,
     leadership: Leadership,
     metrics: Metrics,
     slots: Arc<Semaphore>,
@@ -47,8 +49,22 @@ pub struct Actor {
 
 impl Actor {
     /// Writes through this client as long as we lead, and feeds the answers into the index.
-    pub fn new(client: Client, index: Arc<Index>, leadership: Leadership, metrics: Metrics) -> Self {
-        Self { client, index, leadership, metrics, slots: Arc::new(Semaphore::new(IN_FLIGHT)) }
+    pub fn new(client: Client, index: Arc<Index>, queue: Arc<Queue>, leadership: Leadership, metrics: Metrics) -> Self {
+        Self { client, index, queue, leadership, metrics, slots: Arc::new(Semaphore::new(IN_FLIGHT)) }
+    }
+
+    /// Takes an answer into the index. Whoever acts looks again by itself, but a set and the deployment that it was made for look at each
+    /// other's objects, and the watch will have nothing new to tell.
+    fn heard(&self, kind: Kind, text: &str, for_deployment: bool) {
+        // An answer that cannot be read is no reason to doubt that the write took effect; the watch will show it.
+        let Ok(keys) = self.index.answered(kind, text) else { return };
+        for key in keys {
+            match key {
+                Key::Set(..) if for_deployment => self.queue.add(key),
+                Key::Deployment(..) if !for_deployment => self.queue.add(key),
+                Key::Set(..) | Key::Deployment(..) | Key::Topology(_) => {}
+            }
+        }
     }
 
     /// Carries out writes, many at once.
@@ -126,15 +142,14 @@ impl Actor {
                 return Outcome::Done;
             }
         }
-        // An answer that cannot be read is no reason to doubt that the write took effect; the watch will show it.
-        let _ = self.index.answered(write.target.kind, text);
+        self.heard(write.target.kind, text, is_for_deployment(write));
         Outcome::Done
     }
 
     /// Reads what was scaled, so that the next decision knows it.
     async fn scaled(&self, write: &Write) -> Outcome {
         match self.read(&write.target).await {
-            Ok(Some(text)) => drop(self.index.answered(write.target.kind, &text)),
+            Ok(Some(text)) => self.heard(write.target.kind, &text, true),
             Ok(None) => {}
             Err(error) => return Outcome::Failed(failure(write, &error)),
         }
@@ -164,7 +179,7 @@ impl Actor {
     async fn look_again(&self, write: &Write) -> Outcome {
         match self.read(&write.target).await {
             Ok(Some(text)) => {
-                let _ = self.index.answered(write.target.kind, &text);
+                self.heard(write.target.kind, &text, is_for_deployment(write));
                 let Ok(found) = serde_json::from_str::<Value>(&text) else { return Outcome::Stale };
                 match &write.action {
                     Action::Create(wanted) if !is_same_child(&found, wanted) => {
@@ -215,7 +230,7 @@ impl Actor {
                 (Confirm::Gone(..), None) => true,
             };
             if !holds && let Some(text) = &text {
-                let _ = self.index.answered(target.kind, text);
+                self.heard(target.kind, text, target.kind == Kind::DynamoGraphDeployment);
             }
             Ok(holds)
         });
@@ -232,6 +247,12 @@ fn is_marked(kind: Kind, text: &str) -> bool {
     let held = metadata["finalizers"].as_array().is_some_and(|finalizers| !finalizers.is_empty());
     let grace = metadata["deletionGracePeriodSeconds"].as_i64().unwrap_or(0);
     metadata["deletionTimestamp"].is_string() && (held || (kind == Kind::Pod && grace > 0))
+}
+
+/// Whether a write follows from a deployment, and not from its set.
+fn is_for_deployment(write: &Write) -> bool {
+    [site::CREATE_SET, site::CHANGE_SET, site::DELETE_SET, site::SCALE_COMPONENT, site::DEPLOYMENT_STATUS]
+        .contains(&write.site)
 }
 
 enum Refusal {

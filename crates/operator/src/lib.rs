@@ -217,7 +217,13 @@ impl Operator {
         let watches =
             Watches { index: Arc::clone(&self.index), queue: Arc::clone(&self.queue), metrics: self.metrics.clone() };
         let mut following = watches::start(&self.client, &watches, &self.options.settings.profiles, self.dynamo);
-        let actor = Actor::new(self.client.clone(), Arc::clone(&self.index), leadership.clone(), self.metrics.clone());
+        let actor = Actor::new(
+            self.client.clone(),
+            Arc::clone(&self.index),
+            Arc::clone(&self.queue),
+            leadership.clone(),
+            self.metrics.clone(),
+        );
         let workers = Arc::new(Workers {
             actor: actor.clone(),
             client: self.client.clone(),

@@ -164,7 +164,8 @@ pub async fn single_node_at_both_levels(world: &World) {
 /// Replicas over several nodes: each in a rack of its own choice, all in a block.
 pub async fn multinode_at_both_levels(world: &World) {
     world.open(30).await;
-    let worker = pack(spanning("decode", 2, 4), "rack");
+    let mut worker = pack(spanning("decode", 2, 4), "rack");
+    worker["minAvailable"] = 2.into();
     let wanted = pack(deployment(&[component("Frontend", "frontend", 1), worker]), "block");
     create(world, &wanted).await.expect("it is admitted");
     let view = is_served(world, 9, true).await;
@@ -181,10 +182,17 @@ pub async fn multinode_at_both_levels(world: &World) {
     let line = text(&workers[0].0["spec"]["containers"][0]["args"][0]);
     assert!(line.contains("--nnodes 4") && line.contains("--dist-init-addr"), "{line}");
 
-    // One replica fewer, through the scaling group.
-    world.edit(DynamoGraphDeployment, "dgd", |it| it["spec"]["components"][1]["replicas"] = 1.into()).await;
-    let view = is_served(world, 5, true).await;
-    assert_eq!(view.get(ScalingGroup, "dgd-0-decode")["spec"]["replicas"], 1);
+    // One replica more and one fewer, through the scaling group: a gang of its own, in a rack of the same block.
+    let generation = view.set("dgd")["metadata"]["generation"].clone();
+    for (replicas, pods) in [(3, 13), (2, 9)] {
+        let change = move |it: &mut Value| it["spec"]["components"][1]["replicas"] = replicas.into();
+        world.edit(DynamoGraphDeployment, "dgd", change).await;
+        let view = is_served(world, pods, true).await;
+        assert_eq!(view.get(ScalingGroup, "dgd-0-decode")["spec"]["replicas"], replicas);
+        assert_eq!(view.set("dgd")["metadata"]["generation"], generation, "the set was changed");
+        share(world, &view, "block", "dgd-0-");
+        (0..replicas).for_each(|replica| share(world, &view, "rack", &format!("dgd-0-decode-{replica}-")));
+    }
     vanishes(world).await;
 }
 
