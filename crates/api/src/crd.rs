@@ -1,16 +1,16 @@
 //! The CustomResourceDefinitions, generated from the kinds.
 
-use crate::kinds::{ClusterTopology, PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang, kai};
+use crate::kinds::{ClusterTopology, PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang, kai, osmo};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube_core::CustomResourceExt;
 use serde_json::Value;
 
 /// Our own kinds.
 pub fn own() -> Vec<CustomResourceDefinition> {
-    [PodCliqueSet::crd(), PodCliqueScalingGroup::crd(), PodClique::crd(), ClusterTopology::crd(), PodGang::crd()]
-        .iter()
-        .map(tidy)
-        .collect()
+    let grove =
+        [PodCliqueSet::crd(), PodCliqueScalingGroup::crd(), PodClique::crd(), ClusterTopology::crd(), PodGang::crd()];
+    let osmo = [osmo::Pool::crd(), osmo::Workflow::crd()];
+    grove.iter().chain(&osmo).map(tidy).collect()
 }
 
 /// KAI's kinds, for clusters that do not run KAI.

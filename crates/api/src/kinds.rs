@@ -5,6 +5,7 @@ mod cluster_topology;
 pub mod config;
 pub mod kai;
 mod node_resource_topology;
+pub mod osmo;
 mod pod_clique;
 mod pod_clique_scaling_group;
 mod pod_clique_set;

@@ -11,6 +11,7 @@ pub mod duration;
 pub mod field;
 pub mod kinds;
 pub mod names;
+pub mod osmo;
 pub mod schema;
 pub mod settings;
 

@@ -215,6 +215,9 @@ pub mod profile {
     pub const ALL: [&str; 3] = [TRELLIS, KAI, DEFAULT_SCHEDULER];
 }
 
+/// Names of OSMO: labels of its pods, and the names of what follows from pools and workflows.
+pub mod osmo;
+
 /// Value of the managed-by label on everything we make.
 pub const MANAGED_BY: &str = "grove-operator";
 /// Name of the operator's ServiceAccount and of the Service of its webhooks.

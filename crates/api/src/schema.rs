@@ -235,7 +235,7 @@ fn number(schema: &Value, value: &Value, path: &Path, out: &mut Checked) -> bool
 }
 
 /// The known name that a user most probably meant.
-fn nearest<'a>(written: &str, known: impl Iterator<Item = &'a String>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(written: &str, known: impl Iterator<Item = &'a String>) -> Option<&'a str> {
     let written_lower = written.to_lowercase();
     let best = known.map(|name| (distance(&written_lower, &name.to_lowercase()), name)).min()?;
     (best.0 <= 1 + written.len() / 5).then_some(best.1.as_str())

@@ -1,10 +1,12 @@
 //! The command line.
 
+use crate::osmo::Reading;
 use crate::wait::Parent;
 use clap::{Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use trellis_api::osmo::template::Values;
 
 /// Topology-aware scheduling for AI workloads on Kubernetes.
 #[derive(Debug, Parser)]
@@ -20,6 +22,7 @@ pub enum Command {
     Render(RenderArgs),
     Plan(PlanArgs),
     Explain(ExplainArgs),
+    Submit(SubmitArgs),
     Crds(CrdsArgs),
     Up(UpArgs),
     Kubectl(KubectlArgs),
@@ -59,7 +62,7 @@ pub enum ValidateOutput {
     Json,
 }
 
-/// Print every object that the operator would make of the PodCliqueSets in the input.
+/// Print every object that the operator would make of the PodCliqueSets, pools and workflows in the input.
 ///
 /// The objects are those of the steady state, sorted by kind and name; pods are named `<podclique>-<index>` and carry
 /// their scheduling gate. Live PodCliques and PodCliqueScalingGroups in the input give the replica counts where these
@@ -85,9 +88,10 @@ pub enum RenderOutput {
 /// Say where the gangs of the input would go, and what keeps those that wait.
 ///
 /// The input is a cluster with its workloads, in any mix: Nodes or a SimulatedCluster, NodeResourceTopologies,
-/// ClusterTopologies or KAI Topologies, PriorityClasses, Pods, PodCliqueSets, PodGangs, KAI PodGroups, or the ZIP that
-/// KAI's /get-snapshot gives. PodCliqueSets go through admission and are lowered to gangs and pods; what the input has
-/// of these already is taken as it is. All else is passed over. Nothing is changed anywhere.
+/// ClusterTopologies or KAI Topologies, PriorityClasses, Pods, PodCliqueSets, PodGangs, KAI PodGroups, OSMO pools and
+/// workflows, or the ZIP that KAI's /get-snapshot gives. PodCliqueSets and workflows go through admission and are lowered to
+/// gangs and pods; what the input has of these already is taken as it is. All else is passed over. Nothing is changed
+/// anywhere.
 ///
 ///   trellis plan -f examples/plan/cluster.yaml examples/plan/serving.yaml
 ///   trellis plan --live -f new-set.yaml     on the cluster of the current kubeconfig, as if it were applied
@@ -112,6 +116,8 @@ pub struct PlanArgs {
     /// The context in it
     #[arg(long, value_name = "NAME", requires = "live")]
     pub context: Option<String>,
+    #[command(flatten)]
+    pub osmo: OsmoArgs,
     /// Form of the output
     #[arg(short, long, value_enum, default_value_t = PlanOutput::Table)]
     pub output: PlanOutput,
@@ -137,6 +143,61 @@ pub struct InputArgs {
     /// OperatorConfiguration to judge by
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+    #[command(flatten)]
+    pub osmo: OsmoArgs,
+}
+
+/// How OSMO's workflows are read.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct OsmoArgs {
+    /// Pool for OSMO workflows, instead of the one that they name
+    #[arg(long, value_name = "POOL")]
+    pub pool: Option<String>,
+    /// Value for the templates of OSMO workflows: a number if it is one, else text; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
+    pub set: Vec<(String, String)>,
+    /// Value for the templates of OSMO workflows: always text; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
+    pub set_string: Vec<(String, String)>,
+}
+
+impl OsmoArgs {
+    /// What reading files needs of it.
+    pub fn reading(&self) -> Reading {
+        let values = Values { set: self.set.clone(), set_string: self.set_string.clone() };
+        Reading { values, pool: self.pool.clone() }
+    }
+}
+
+fn key_and_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("must be KEY=VALUE, such as shards=8".to_owned()),
+    }
+}
+
+/// Submit OSMO workflows.
+///
+///   trellis submit workflow.yaml pools.yaml --set shards=8 --dry-run
+///
+/// Templates are filled in, the workflow is judged by its pool, and the object comes out that stands for it in a cluster. If
+/// the files have nodes too, it is said which groups they could never hold.
+///
+/// Exit code: 0 admitted, 1 some object is refused, 2 unreadable input.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct SubmitArgs {
+    /// Workflows, with the pools and nodes to judge them by; directories of such files, or - for stdin
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub osmo: OsmoArgs,
+    /// Only say what would be submitted
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Form of the output; JSON is a Kubernetes List
+    #[arg(short, long, value_enum, default_value_t = RenderOutput::Yaml)]
+    pub output: RenderOutput,
 }
 
 /// Say why a gang waits, or where it is and why there.

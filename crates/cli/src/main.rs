@@ -12,6 +12,7 @@ mod logs;
 mod nodes;
 mod objects;
 mod operator;
+mod osmo;
 mod output;
 mod plan;
 mod probes;
@@ -20,6 +21,7 @@ mod render;
 mod scheduler;
 mod serve;
 mod simulate;
+mod submit;
 mod up;
 mod validate;
 mod wait;
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         Command::Render(args) => render::run(args).map(End::admitted),
         Command::Plan(args) => plan::run(args),
         Command::Explain(args) => explain::run(args),
+        Command::Submit(args) => submit::run(args).map(End::admitted),
         Command::Crds(args) => crds::run(args).map(End::admitted),
         Command::Up(args) => up::run(args).map(|()| End::Done),
         Command::Kubectl(args) => kubectl::run(args).map(End::As),

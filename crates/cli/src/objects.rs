@@ -3,9 +3,12 @@
 use crate::input::Document;
 use anyhow::{Result, bail};
 use serde_json::Value;
+use std::rc::Rc;
+use trellis_api::admission::Verdict;
 use trellis_api::admission::object::Kind;
 use trellis_api::field::{FieldError, Path};
 use trellis_api::names::group;
+use trellis_api::osmo::Written;
 
 /// What Grove calls a ClusterTopology today.
 pub const BINDING: &str = "ClusterTopologyBinding";
@@ -39,6 +42,27 @@ pub struct Object {
     has_name: bool,
     /// What is wrong with an unknown kind.
     pub fault: Option<FieldError>,
+    /// Where the parts of an object stand that was made of a file of OSMO's, and what is wrong with that file.
+    pub from_file: Option<Rc<FromFile>>,
+}
+
+/// What is known of an object that was made of a file of OSMO's.
+#[derive(Debug, Default)]
+pub struct FromFile {
+    pub written: Written,
+    pub errors: Vec<FieldError>,
+    pub warnings: Vec<String>,
+}
+
+impl FromFile {
+    /// A verdict in the user's own places, with what is wrong with the file.
+    pub fn verdict(&self, verdict: Verdict) -> Verdict {
+        let Verdict { errors, warnings } = self.written.verdict(verdict);
+        // What the file lacks, the object lacks too; it is told once.
+        let told = |error: &FieldError| self.errors.iter().any(|own| own.field == error.field);
+        let errors = self.errors.iter().cloned().chain(errors.into_iter().filter(|error| !told(error))).collect();
+        Verdict { errors, warnings: self.warnings.iter().cloned().chain(warnings).collect() }
+    }
 }
 
 impl Object {
@@ -78,7 +102,7 @@ impl Object {
         let name = text("/metadata/name");
         let has_name = !name.is_empty();
         let name = if has_name { name } else { text("/metadata/generateName") };
-        Ok(Self { document, role, kind, namespace, name, has_name, fault })
+        Ok(Self { document, role, kind, namespace, name, has_name, fault, from_file: None })
     }
 
     /// What makes it one and the same object in a cluster; nothing for what is not judged or has no name there.

@@ -2,6 +2,7 @@
 
 use crate::args::{ValidateArgs, ValidateOutput};
 use crate::objects::{BINDING, Object, Role};
+use crate::osmo::{self, Reading};
 use crate::{input, output, world};
 use anyhow::{Result, bail};
 use serde::Serialize;
@@ -9,9 +10,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trellis_api::admission::object::{Decoded, Kind, decode};
 use trellis_api::admission::review::{Leave, SetReview, TopologyReview, rules};
-use trellis_api::admission::{ClusterView, Verdict, validate_operator_configuration};
+use trellis_api::admission::{
+    ClusterView, Verdict, validate_operator_configuration, validate_pool, validate_workflow,
+};
 use trellis_api::field::FieldError;
 use trellis_api::kinds::config::OperatorConfiguration;
+use trellis_api::kinds::osmo::{Pool, Workflow};
 use trellis_api::kinds::{PodClique, PodCliqueScalingGroup, PodGang};
 use trellis_api::settings::Settings;
 
@@ -35,8 +39,9 @@ pub fn run(args: &ValidateArgs) -> Result<bool> {
         None => None,
     };
     let settings = world::settings(config.as_ref());
-    let objects = read_objects(&args.input.files)?;
-    let old_objects = read_objects(&args.old)?;
+    let reading = args.input.osmo.reading();
+    let objects = read_objects(&args.input.files, &reading)?;
+    let old_objects = read_objects(&args.old, &reading)?;
     let (now, before) = (by_identity(&objects), by_identity(&old_objects));
     // What is only among the old objects is still in the cluster.
     let untouched = before.iter().filter(|(identity, _)| !now.contains_key(*identity)).map(|(_, old)| *old);
@@ -88,8 +93,8 @@ pub fn by_identity(objects: &[Object]) -> BTreeMap<(Role, &str, &str), &Object> 
 }
 
 /// Reads and recognises objects; a topology under Grove's present name is noted.
-pub fn read_objects(paths: &[PathBuf]) -> Result<Vec<Object>> {
-    let objects: Vec<Object> = input::read(paths)?.into_iter().map(Object::recognise).collect::<Result<_>>()?;
+pub fn read_objects(paths: &[PathBuf], reading: &Reading) -> Result<Vec<Object>> {
+    let objects = osmo::objects(input::read(paths)?, reading)?;
     for object in objects.iter().filter(|object| object.kind == BINDING) {
         eprintln!("note: {}: {} is read as a ClusterTopology", object.document.place(""), object.title());
     }
@@ -98,7 +103,7 @@ pub fn read_objects(paths: &[PathBuf]) -> Result<Vec<Object>> {
 
 /// Reads the one OperatorConfiguration of a file.
 pub fn read_config(path: &PathBuf) -> Result<Object> {
-    let mut objects = read_objects(std::slice::from_ref(path))?;
+    let mut objects = read_objects(std::slice::from_ref(path), &Reading::default())?;
     objects.retain(|object| object.role == Role::Judged(Kind::OperatorConfiguration));
     match objects.len() {
         1 => Ok(objects.remove(0)),
@@ -139,7 +144,19 @@ pub fn judge(object: &Object, old: Option<&Object>, view: &ClusterView, settings
         Kind::PodClique => form::<PodClique>(kind, object),
         Kind::PodCliqueScalingGroup => form::<PodCliqueScalingGroup>(kind, object),
         Kind::PodGang => form::<PodGang>(kind, object),
+        Kind::Pool => {
+            let decoded: Decoded<Pool> = decode(kind, value.clone());
+            rules(decoded, validate_pool)
+        }
+        Kind::Workflow => {
+            let old = before.and_then(|before| decode::<Workflow>(kind, before.clone()).object);
+            let decoded: Decoded<Workflow> = decode(kind, value.clone());
+            rules(decoded, |workflow| validate_workflow(workflow, old.as_ref(), &view.pools))
+        }
     };
+    if let Some(file) = &object.from_file {
+        verdict = file.verdict(verdict);
+    }
     Leave::of(value, before).excuse(&mut verdict);
     Ok(verdict)
 }

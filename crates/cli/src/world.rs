@@ -6,6 +6,7 @@ use trellis_api::admission::object::{Decoded, Kind, decode};
 use trellis_api::admission::review::{self, Defaulted};
 use trellis_api::admission::{ClusterView, default_cluster_topology};
 use trellis_api::kinds::config::OperatorConfiguration;
+use trellis_api::kinds::osmo::Pool;
 use trellis_api::kinds::{ClusterTopology, PodClique, PodCliqueScalingGroup, PodCliqueSet};
 use trellis_api::names::label;
 use trellis_api::settings::Settings;
@@ -46,6 +47,10 @@ pub fn view(objects: &[&Object], settings: &Settings) -> ClusterView {
             }
             Role::Judged(Kind::PodCliqueSet) => {
                 view.sets.extend(pod_clique_set(object, None, settings).decoded.object);
+            }
+            Role::Judged(Kind::Pool) => {
+                let pool = decode::<Pool>(Kind::Pool, object.document.value.clone()).object;
+                view.pools.extend(pool.map(|pool| (object.name.clone(), pool)));
             }
             Role::Pod => view.scheduled.extend(scheduled_set(object)),
             Role::Judged(_) | Role::Unknown | Role::Foreign => {}

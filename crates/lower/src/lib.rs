@@ -11,6 +11,7 @@ mod gangs;
 mod hash;
 pub mod kai;
 pub mod named;
+pub mod osmo;
 mod pods;
 pub mod problem;
 mod rbac;

@@ -27,17 +27,23 @@ pub enum Kind {
     PodGang,
     /// `operator.config.grove.io/v1alpha1` OperatorConfiguration.
     OperatorConfiguration,
+    /// `trellis.dev/v1alpha1` Pool.
+    Pool,
+    /// `trellis.dev/v1alpha1` Workflow.
+    Workflow,
 }
 
 impl Kind {
     /// All kinds that admission judges.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::PodCliqueSet,
         Self::PodCliqueScalingGroup,
         Self::PodClique,
         Self::ClusterTopology,
         Self::PodGang,
         Self::OperatorConfiguration,
+        Self::Pool,
+        Self::Workflow,
     ];
 
     /// The kind's name.
@@ -49,6 +55,8 @@ impl Kind {
             Self::ClusterTopology => "ClusterTopology",
             Self::PodGang => "PodGang",
             Self::OperatorConfiguration => "OperatorConfiguration",
+            Self::Pool => "Pool",
+            Self::Workflow => "Workflow",
         }
     }
 
@@ -57,6 +65,7 @@ impl Kind {
         let group = match self {
             Self::PodGang => group::SCHEDULER,
             Self::OperatorConfiguration => group::CONFIG,
+            Self::Pool | Self::Workflow => group::TRELLIS,
             _ => group::GROVE,
         };
         format!("{group}/{}", group::V1ALPHA1)
@@ -69,7 +78,7 @@ impl Kind {
 
     /// Whether objects of the kind live in namespaces.
     pub fn is_namespaced(self) -> bool {
-        !matches!(self, Self::ClusterTopology | Self::OperatorConfiguration)
+        !matches!(self, Self::ClusterTopology | Self::OperatorConfiguration | Self::Pool)
     }
 }
 

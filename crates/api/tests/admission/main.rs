@@ -1,5 +1,5 @@
-//! What admission allows and refuses, one table for each rule. A test's name says where its rule stands: `s000`, `s001`
-//! and `s002` are the specification's documents, `d` a numbered decision, `grove` a section of the Grove reference.
+//! What admission allows and refuses, one table for each rule. A test's name says where its rule stands: `s000`, `s001`,
+//! `s002` and `s004` are the specification's documents, `d` a numbered decision, `grove` and `osmo` sections of the references.
 //!
 //! Expectations are written from those texts. All errors and warnings of a case are compared, in order.
 
@@ -16,6 +16,7 @@ mod harness;
 mod immutable;
 mod label;
 mod names;
+mod osmo;
 mod pods;
 mod schemas;
 mod sharing;
