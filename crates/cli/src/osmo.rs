@@ -46,7 +46,9 @@ pub fn objects(documents: Vec<Document>, reading: &Reading) -> Result<Vec<Object
         });
     }
     let (mut backends, mut templates) = (BTreeMap::new(), BTreeMap::new());
-    for config in found.iter_mut().filter_map(|found| if let Found::Config(_, config) = found { Some(config) } else { None }) {
+    for config in
+        found.iter_mut().filter_map(|found| if let Found::Config(_, config) = found { Some(config) } else { None })
+    {
         backends.append(&mut config.backends);
         templates.append(&mut config.templates);
     }
@@ -216,3 +218,6 @@ pub fn render(objects: &[Object], pools: &Pools, rendered: &mut Vec<Value>) -> R
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,9 +10,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trellis_api::admission::object::{Decoded, Kind, decode};
 use trellis_api::admission::review::{Leave, SetReview, TopologyReview, rules};
-use trellis_api::admission::{
-    ClusterView, Verdict, validate_operator_configuration, validate_pool, validate_workflow,
-};
+use trellis_api::admission::{ClusterView, Verdict, validate_operator_configuration, validate_pool, validate_workflow};
 use trellis_api::field::FieldError;
 use trellis_api::kinds::config::OperatorConfiguration;
 use trellis_api::kinds::osmo::{Pool, Workflow};
@@ -117,7 +115,11 @@ pub fn twice(object: &Object, other: &Object) -> Verdict {
     let path = trellis_api::field::Path::new("metadata.name");
     let message = format!("another version of the object stands at {}", other.document.place(""));
     let error = FieldError { message, ..FieldError::duplicate(&path, object.name.as_str()) };
-    Verdict { errors: vec![error], warnings: Vec::new() }
+    let verdict = Verdict { errors: vec![error], warnings: Vec::new() };
+    match &object.from_file {
+        Some(file) => file.written.verdict(verdict),
+        None => verdict,
+    }
 }
 
 /// Judges an object of a kind of ours by its form, its rules and the cluster.

@@ -132,8 +132,8 @@ mod tests {
         let check = |text: &str, name: &str| assert_eq!(legal(text), name, "{text:?}");
         check("train-shard-0", "train-shard-0");
         check("0", "0");
-        check("Train", "train-dda4fcd4");
-        check("train_1", "train-1-4bfbc95d");
+        check("Train", "train-e99c90db");
+        check("train_1", "train-1-0668b639");
         check("-", "x-3973e022");
         check("", "x-e3b0c442");
         assert_eq!(legal(&"a".repeat(63)), "a".repeat(63));

@@ -1,7 +1,7 @@
 //! The way back: from a field of one of our objects to the place where the user wrote it.
 
-use super::super::field::FieldError;
 use crate::admission::Verdict;
+use crate::field::FieldError;
 
 /// Where the parts of an object stand in the file. The longest part that a path begins with decides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

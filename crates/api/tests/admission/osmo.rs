@@ -131,7 +131,8 @@ fn pools(text: &str, expected: &[(&str, &[&str], &[&str])]) {
 #[track_caller]
 fn pool(edits: &[&str], errors: &[&str]) {
     let config = edited(Kind::Pool, &yaml(POOL), edits);
-    let actual: Vec<String> = judged_pools(&config).iter().flat_map(|(_, _, v)| &v.errors).map(ToString::to_string).collect();
+    let actual: Vec<String> =
+        judged_pools(&config).iter().flat_map(|(_, _, v)| &v.errors).map(ToString::to_string).collect();
     same("errors", errors, &actual, &config);
 }
 

@@ -96,7 +96,8 @@ impl Deciding<'_> {
     /// The first group that this one needs and that has not completed.
     fn upstream(&self) -> Option<(State, String)> {
         let all = group::groups(&self.seen.workflow);
-        let needed = all.iter().filter(|other| self.group.needs().any(|need| other.tasks.iter().any(|task| task.name == need)));
+        let needed =
+            all.iter().filter(|other| self.group.needs().any(|need| other.tasks.iter().any(|task| task.name == need)));
         let states = needed.map(|other| {
             let decided = self.plan.status.groups.iter().find(|group| group.name == other.name);
             (decided.map(|group| group.state).unwrap_or_default(), other.name.clone())
@@ -198,11 +199,19 @@ impl Deciding<'_> {
         let spec = &pool.spec;
         let (since, limit, late) = match &status.started_at {
             Some(started) => {
-                let limit = limit(&timeout.exec_timeout, &spec.default_exec_timeout, &spec.max_exec_timeout);
+                let limit = limit(
+                    timeout.exec_timeout.as_ref(),
+                    spec.default_exec_timeout.as_ref(),
+                    spec.max_exec_timeout.as_ref(),
+                );
                 (started.0, limit, State::FailedExecTimeout)
             }
             None => {
-                let limit = limit(&timeout.queue_timeout, &spec.default_queue_timeout, &spec.max_queue_timeout);
+                let limit = limit(
+                    timeout.queue_timeout.as_ref(),
+                    spec.default_queue_timeout.as_ref(),
+                    spec.max_queue_timeout.as_ref(),
+                );
                 (status.queued_at.as_ref().map_or(self.now, |time| time.0), limit, State::FailedQueueTimeout)
             }
         };
@@ -256,8 +265,8 @@ fn task_before(status: &GroupStatus, task: &Task) -> TaskStatus {
 }
 
 /// How long is too long: what the workflow says, else the pool; never more than the pool's most.
-fn limit(own: &Option<Value>, default: &Option<Value>, most: &Option<Value>) -> Duration {
-    let read = |value: &Option<Value>| value.as_ref().and_then(units::time).filter(|time| !time.is_zero());
+fn limit(own: Option<&Value>, default: Option<&Value>, most: Option<&Value>) -> Duration {
+    let read = |value: Option<&Value>| value.and_then(units::time).filter(|time| !time.is_zero());
     let most = read(most).unwrap_or(Duration::MAX);
     read(own).or_else(|| read(default)).unwrap_or(LONGEST).min(most)
 }

@@ -30,25 +30,28 @@ pub fn never_fits(workflow: &Workflow, pool: &Pool, cluster: &Cluster<'_>) -> Ve
     let topology = pool_objects(pool).topology;
     let classes = priority_classes();
     // Each by itself: groups that run one after the other need not fit side by side.
-    groups(workflow).iter().filter_map(|group| {
-        let objects = group_objects(workflow, group, pool);
-        let pods: Vec<&Pod> = objects.pods.iter().collect();
-        let observed = Observed {
-            nodes: cluster.nodes.clone(),
-            simulated_clusters: cluster.simulated_clusters.clone(),
-            pods,
-            pod_groups: objects.pod_group.iter().collect(),
-            kai_topologies: topology.iter().collect(),
-            priority_classes: classes.iter().collect(),
-            node_resource_topologies: cluster.node_resource_topologies.clone(),
-            ..Observed::default()
-        };
-        // Nodes that contradict themselves are told about elsewhere.
-        let Problem { cluster, gangs, .. } = problem(&observed).ok()?;
-        let mut snapshot = Snapshot::with_gangs(Arc::new(cluster), &gangs);
-        let plan = plan_on(&mut snapshot, &gangs, Options::default());
-        let explanation = explain_on(&mut snapshot, &gangs, &plan, Options::default()).into_iter().next()?;
-        let never = explanation.empty_cluster == Some(EmptyCluster::Never);
-        never.then(|| (group.name.clone(), explanation.text))
-    }).collect()
+    groups(workflow)
+        .iter()
+        .filter_map(|group| {
+            let objects = group_objects(workflow, group, pool);
+            let pods: Vec<&Pod> = objects.pods.iter().collect();
+            let observed = Observed {
+                nodes: cluster.nodes.clone(),
+                simulated_clusters: cluster.simulated_clusters.clone(),
+                pods,
+                pod_groups: objects.pod_group.iter().collect(),
+                kai_topologies: topology.iter().collect(),
+                priority_classes: classes.iter().collect(),
+                node_resource_topologies: cluster.node_resource_topologies.clone(),
+                ..Observed::default()
+            };
+            // Nodes that contradict themselves are told about elsewhere.
+            let Problem { cluster, gangs, .. } = problem(&observed).ok()?;
+            let mut snapshot = Snapshot::with_gangs(Arc::new(cluster), &gangs);
+            let plan = plan_on(&mut snapshot, &gangs, Options::default());
+            let explanation = explain_on(&mut snapshot, &gangs, &plan, Options::default()).into_iter().next()?;
+            let never = explanation.empty_cluster == Some(EmptyCluster::Never);
+            never.then(|| (group.name.clone(), explanation.text))
+        })
+        .collect()
 }

@@ -1,11 +1,12 @@
 //! Pods of tasks. A task's pod is the same however often it is begun anew, but for its number: it names the same leaf.
 
 use super::tree::Tree;
-use super::{group, group_labels, name, namespace, owned, pool_name};
+use super::{group, group_labels, name, owned, pool_name};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{
     Affinity, ConfigMap, ConfigMapVolumeSource, Container, EnvVar, HostPathVolumeSource, NodeAffinity, NodeSelector,
-    NodeSelectorRequirement, NodeSelectorTerm, Pod, PodSpec, ResourceRequirements, SecurityContext, Volume, VolumeMount,
+    NodeSelectorRequirement, NodeSelectorTerm, Pod, PodSpec, ResourceRequirements, SecurityContext, Volume,
+    VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::Value;
@@ -137,7 +138,8 @@ impl<'a> Maker<'a> {
             own.or_else(|| self.pool.spec.common_default_variables.get(variable))
         };
         let whole = |amount: Option<i64>, variable: &str| {
-            let fallback = || default(variable).and_then(|value| value.as_i64().or_else(|| value.as_str()?.parse().ok()));
+            let fallback =
+                || default(variable).and_then(|value| value.as_i64().or_else(|| value.as_str()?.parse().ok()));
             amount.or_else(fallback).filter(|amount| *amount > 0).map(|amount| amount.to_string())
         };
         let bytes = |amount: &Option<Value>, variable: &str| {
@@ -235,7 +237,10 @@ fn only_pod_fields(template: &serde_json::Map<String, Value>) -> Value {
     let mut out = serde_json::Map::new();
     for (part, fields) in [
         ("metadata", &["labels", "annotations"][..]),
-        ("spec", &["nodeSelector", "tolerations", "affinity", "runtimeClassName", "serviceAccountName", "imagePullSecrets"]),
+        (
+            "spec",
+            &["nodeSelector", "tolerations", "affinity", "runtimeClassName", "serviceAccountName", "imagePullSecrets"],
+        ),
     ] {
         let found = template.get(part).and_then(Value::as_object);
         let kept = found.into_iter().flatten().filter(|(field, _)| fields.contains(&field.as_str()));

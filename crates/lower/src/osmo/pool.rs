@@ -4,7 +4,9 @@ use super::pool_name;
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::collections::BTreeMap;
-use trellis_api::kinds::kai::{KaiTopologyLevel, Queue, QueueResource, QueueResources, QueueSpec, Topology, TopologySpec};
+use trellis_api::kinds::kai::{
+    KaiTopologyLevel, Queue, QueueResource, QueueResources, QueueSpec, Topology, TopologySpec,
+};
 use trellis_api::kinds::osmo::{Pool, Priority};
 use trellis_api::names::{MANAGED_BY, label, osmo};
 

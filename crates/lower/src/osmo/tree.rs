@@ -138,10 +138,8 @@ fn names(drafts: &[Draft<'_>], order: &[usize]) -> Vec<String> {
         };
         paths.push(path);
     }
-    let mut is_hashed: Vec<bool> = order
-        .iter()
-        .map(|draft| paths[*draft].0.len() > LABEL_VALUE_MAX || paths[*draft].0 == DEFAULT_LEAF)
-        .collect();
+    let mut is_hashed: Vec<bool> =
+        order.iter().map(|draft| paths[*draft].0.len() > LABEL_VALUE_MAX || paths[*draft].0 == DEFAULT_LEAF).collect();
     // A hash is added to some in each round, so there are at most as many rounds as nodes.
     loop {
         let name = |(i, draft): (usize, &usize)| {
@@ -151,7 +149,8 @@ fn names(drafts: &[Draft<'_>], order: &[usize]) -> Vec<String> {
         let names: Vec<String> = order.iter().enumerate().map(name).collect();
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         names.iter().for_each(|name| *counts.entry(name).or_default() += 1);
-        let clashes: Vec<usize> = (0..names.len()).filter(|i| !is_hashed[*i] && counts[names[*i].as_str()] > 1).collect();
+        let clashes: Vec<usize> =
+            (0..names.len()).filter(|i| !is_hashed[*i] && counts[names[*i].as_str()] > 1).collect();
         if clashes.is_empty() {
             return names;
         }

@@ -48,7 +48,8 @@ fn issue8_7_groups_are_asked_one_by_one_and_a_cluster_without_nodes_says_nothing
     let group = |name: &str| json!({"name": name, "tasks": [task(&format!("{name}0")), task(&format!("{name}1"))]});
     let resources = json!({"default": {"gpu": 1, "topology": [{"key": "rack"}]}});
     let many: Vec<_> = ["a", "b", "c", "d"].map(group).to_vec();
-    let many = object(Kind::Workflow, json!({"metadata": {"name": "w"}, "spec": {"groups": many, "resources": resources}}));
+    let many =
+        object(Kind::Workflow, json!({"metadata": {"name": "w"}, "spec": {"groups": many, "resources": resources}}));
     let simulated = cluster();
     let known = Cluster { simulated_clusters: vec![&simulated], ..Cluster::default() };
     assert_eq!(never_fits(&many, &pool(), &known), []);

@@ -39,7 +39,8 @@ fn task() -> impl Strategy<Value = Vec<Requirement>> {
 
 fn check(name: &str, property: impl Fn(Vec<Vec<Requirement>>) -> Result<(), TestCaseError>) {
     let seed = std::env::var("TRELLIS_SEED").ok().map_or(SEED, |text| text.parse().expect("TRELLIS_SEED is a number"));
-    let factor: u32 = std::env::var("TRELLIS_CASES").ok().map_or(1, |text| text.parse().expect("TRELLIS_CASES is a number"));
+    let factor: u32 =
+        std::env::var("TRELLIS_CASES").ok().map_or(1, |text| text.parse().expect("TRELLIS_CASES is a number"));
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
     let config = Config { cases: CASES * factor, failure_persistence: None, ..Config::default() };
@@ -162,9 +163,9 @@ fn must_share(a: &[Requirement], b: &[Requirement], all: &[Vec<Requirement>]) ->
     };
     let must = |task: &[Requirement], level: usize| task.iter().any(|(key, _, must)| key == KEYS[level] && *must);
     let same = |a: &[Requirement], b: &[Requirement], level: usize| (0..=level).all(|l| group(a, l) == group(b, l));
-    (0..KEYS.len()).rev().find(|level| {
-        same(a, b, *level) && all.iter().any(|other| same(a, other, *level) && must(other, *level))
-    })
+    (0..KEYS.len())
+        .rev()
+        .find(|level| same(a, b, *level) && all.iter().any(|other| same(a, other, *level) && must(other, *level)))
 }
 
 /// The finest level that holds both tasks in one domain.
@@ -211,7 +212,10 @@ fn the_order_of_tasks_decides_only_the_order_of_nodes() {
         prop_assert_eq!((one.required, one.preferred), (other.required, other.preferred));
         let nodes = |tree: &Tree| -> BTreeSet<String> {
             let parent = |parent: Option<usize>| parent.map(|parent| tree.nodes[parent].name.clone());
-            tree.nodes.iter().map(|n| format!("{} {:?} {} {} {:?}", n.name, parent(n.parent), n.level, n.required, n.tasks)).collect()
+            tree.nodes
+                .iter()
+                .map(|n| format!("{} {:?} {} {} {:?}", n.name, parent(n.parent), n.level, n.required, n.tasks))
+                .collect()
         };
         prop_assert_eq!(nodes(&one), nodes(&other));
         let leaves = |tree: &Tree| -> Vec<Option<String>> {

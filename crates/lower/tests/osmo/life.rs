@@ -33,7 +33,8 @@ impl World {
     fn new(edit: impl FnOnce(&mut Value)) -> Self {
         let mut spec = spec();
         edit(&mut spec);
-        let workflow: Workflow = object(Kind::Workflow, json!({"metadata": {"name": "w", "namespace": "ns"}, "spec": spec}));
+        let workflow: Workflow =
+            object(Kind::Workflow, json!({"metadata": {"name": "w", "namespace": "ns"}, "spec": spec}));
         let seen = Seen { workflow, pool: Some(pool()), ..Seen::default() };
         Self { seen, now: Timestamp::UNIX_EPOCH, pods_made: 0 }
     }
@@ -94,7 +95,8 @@ impl World {
         let word = |state: State| serde_json::to_value(state).expect("JSON").as_str().unwrap_or_default().to_owned();
         let mut words = vec![word(plan.status.state)];
         for group in &plan.status.groups {
-            let tasks: Vec<String> = group.tasks.iter().map(|task| format!("{}={}", task.name, word(task.state))).collect();
+            let tasks: Vec<String> =
+                group.tasks.iter().map(|task| format!("{}={}", task.name, word(task.state))).collect();
             words.push(format!("{}={}({})", group.name, word(group.state), tasks.join(" ")));
         }
         assert_eq!(words.join(" "), expected, "{:#?}", plan.status);
@@ -125,7 +127,8 @@ fn osmo1_3_a_failure_goes_down() {
     let mut world = World::new(|_| {});
     world.settle();
     world.runs("lead").runs("helper").ends("lead", 3);
-    let plan = world.is("FAILED train=FAILED(lead=FAILED helper=FAILED) verdict=FAILED_UPSTREAM(judge=FAILED_UPSTREAM)");
+    let plan =
+        world.is("FAILED train=FAILED(lead=FAILED helper=FAILED) verdict=FAILED_UPSTREAM(judge=FAILED_UPSTREAM)");
     assert_eq!(plan.status.message.as_deref(), Some("group \"train\": exit code 3"));
     assert!(!world.seen.pods.contains_key("w-helper"));
 }
@@ -150,10 +153,10 @@ fn osmo1_2_who_waits_too_long_and_who_runs_too_long() {
     let plan = world.settle();
     assert_eq!(plan.look_again, Some(Timestamp::from_second(60).expect("a time")));
     world.after(59).is("PENDING train=SCHEDULING(lead=SCHEDULING helper=SCHEDULING) verdict=WAITING(judge=WAITING)");
-    let plan = world.after(1).is(
-        "FAILED_QUEUE_TIMEOUT train=FAILED_QUEUE_TIMEOUT(lead=FAILED_QUEUE_TIMEOUT helper=FAILED_QUEUE_TIMEOUT) \
-         verdict=FAILED_UPSTREAM(judge=FAILED_UPSTREAM)",
-    );
+    let plan = world
+        .after(1)
+        .is("FAILED_QUEUE_TIMEOUT train=FAILED_QUEUE_TIMEOUT(lead=FAILED_QUEUE_TIMEOUT helper=FAILED_QUEUE_TIMEOUT) \
+         verdict=FAILED_UPSTREAM(judge=FAILED_UPSTREAM)");
     assert!(world.seen.pods.is_empty() && plan.look_again.is_none());
 
     let mut world = World::new(|_| {});
@@ -163,10 +166,10 @@ fn osmo1_2_who_waits_too_long_and_who_runs_too_long() {
     assert_eq!(plan.look_again, Some(Timestamp::from_second(659).expect("a time")));
     // Time in the queue no longer counts.
     world.after(599).is("RUNNING train=RUNNING(lead=RUNNING helper=RUNNING) verdict=WAITING(judge=WAITING)");
-    world.after(1).is(
-        "FAILED_EXEC_TIMEOUT train=FAILED_EXEC_TIMEOUT(lead=FAILED_EXEC_TIMEOUT helper=FAILED_EXEC_TIMEOUT) \
-         verdict=FAILED_UPSTREAM(judge=FAILED_UPSTREAM)",
-    );
+    world
+        .after(1)
+        .is("FAILED_EXEC_TIMEOUT train=FAILED_EXEC_TIMEOUT(lead=FAILED_EXEC_TIMEOUT helper=FAILED_EXEC_TIMEOUT) \
+         verdict=FAILED_UPSTREAM(judge=FAILED_UPSTREAM)");
 }
 
 #[test]
@@ -227,10 +230,8 @@ fn issue8_6_nobody_begins_anew_for_ever() {
     }
     world.settle();
     world.seen.pods.remove("w-lead");
-    world.is(
-        "FAILED_PREEMPTED train=FAILED_PREEMPTED(lead=FAILED_PREEMPTED helper=FAILED_PREEMPTED) \
-         verdict=FAILED_UPSTREAM(judge=FAILED_UPSTREAM)",
-    );
+    world.is("FAILED_PREEMPTED train=FAILED_PREEMPTED(lead=FAILED_PREEMPTED helper=FAILED_PREEMPTED) \
+         verdict=FAILED_UPSTREAM(judge=FAILED_UPSTREAM)");
 }
 
 #[test]
@@ -258,10 +259,8 @@ fn issue8_6_a_workflow_is_cancelled() {
     world.runs("lead").runs("helper");
     world.settle();
     world.seen.workflow.spec.cancel = true;
-    world.is(
-        "FAILED_CANCELED train=FAILED_CANCELED(lead=FAILED_CANCELED helper=FAILED_CANCELED) \
-         verdict=FAILED_CANCELED(judge=FAILED_CANCELED)",
-    );
+    world.is("FAILED_CANCELED train=FAILED_CANCELED(lead=FAILED_CANCELED helper=FAILED_CANCELED) \
+         verdict=FAILED_CANCELED(judge=FAILED_CANCELED)");
     assert!(world.seen.pods.is_empty());
 }
 

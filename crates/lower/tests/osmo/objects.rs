@@ -27,7 +27,8 @@ fn osmo2_4_queues_and_3_6_topology_of_a_pool() {
     let topology = value(made.topology);
     check(&topology, "/metadata/name", json!("osmo-pool-default-p-topology"));
     check(&topology, "/metadata/labels/osmo.pool", json!("p"));
-    let levels = json!([{"nodeLabel": "l/zone"}, {"nodeLabel": "l/spine"}, {"nodeLabel": "l/rack"}, {"nodeLabel": "l/host"}]);
+    let levels =
+        json!([{"nodeLabel": "l/zone"}, {"nodeLabel": "l/spine"}, {"nodeLabel": "l/rack"}, {"nodeLabel": "l/host"}]);
     check(&topology, "/spec/levels", levels);
     let share: Pool = object(
         Kind::Pool,
@@ -44,8 +45,10 @@ fn osmo2_4_queues_and_3_6_topology_of_a_pool() {
 
 #[test]
 fn d29_a_scheduler_without_topology_gets_pods_alone() {
-    let plain: Pool =
-        object(Kind::Pool, json!({"metadata": {"name": "q"}, "spec": {"scheduler_settings": {"scheduler_type": "default"}}}));
+    let plain: Pool = object(
+        Kind::Pool,
+        json!({"metadata": {"name": "q"}, "spec": {"scheduler_settings": {"scheduler_type": "default"}}}),
+    );
     assert_eq!(pool_objects(&plain), trellis_lower::osmo::PoolObjects::default());
     let workflow = workflow(&[Vec::new(), Vec::new()]);
     let made = group_objects(&workflow, first_group(&workflow), &plain);
@@ -128,7 +131,11 @@ fn osmo1_5_what_tasks_ask_for_and_what_tokens_stand_for() {
     assert!(other.starts_with("w-b-1-") && other.len() == "w-b-1-".len() + 8, "{other}");
     let args = json!([format!("{other}.w-g.ns.svc.cluster.local"), "u-1/w", "/osmo/data/output", "/osmo/data/input/0"]);
     check(&pod, "/spec/containers/0/args", args);
-    check(&pod, "/spec/containers/0/env", json!([{"name": "N", "value": "1"}, {"name": "S", "value": "w-a.w-g.ns.svc.cluster.local"}]));
+    check(
+        &pod,
+        "/spec/containers/0/env",
+        json!([{"name": "N", "value": "1"}, {"name": "S", "value": "w-a.w-g.ns.svc.cluster.local"}]),
+    );
     check(&pod, "/spec/hostname", json!("w-a"));
     check(&pod, "/metadata/labels/team", json!("vision"));
     check(&pod, "/metadata/labels/osmo.pool", json!("p"));

@@ -25,7 +25,8 @@ pub(super) fn check(groups: &[Written<'_>], errors: &mut Vec<FieldError>) {
                     }
                     Some(of) if *of > i => {
                         let other = &groups[*of].group.name;
-                        let message = format!("group {this:?} requires that input group {other:?} exists before itself");
+                        let message =
+                            format!("group {this:?} requires that input group {other:?} exists before itself");
                         errors.push(FieldError::invalid(&path, name, message));
                     }
                     Some(_) => {}

@@ -85,7 +85,8 @@ fn warn_of_conflicts(written: &Written<'_>, segments: &Segments<'_>, pool: &Pool
     }
     for (names, (required, preferring)) in nodes {
         if let (true, false, Some(level)) = (required, preferring.is_empty(), segments.levels.get(names.len() - 1)) {
-            let (key, group) = (&pool.spec.topology_keys[*level].key, names.last().copied().flatten().unwrap_or_default());
+            let (key, group) =
+                (&pool.spec.topology_keys[*level].key, names.last().copied().flatten().unwrap_or_default());
             warnings.push(format!(
                 "{}: {key:?} of group {group:?} is required by some tasks and preferred by {}; it is required of all",
                 written.path,

@@ -29,10 +29,16 @@ fn d27_workflows_as_objects() {
         assert_eq!(errors(&edited(Kind::Workflow, &base, edits), None), expected, "{edits:?}");
     };
     check(&[], &[]);
-    check(&["spec.groups[0].tasks[0].image: ''"], &["spec.groups[0].tasks[0].image: Required value: an image is needed to run the task"]);
+    check(
+        &["spec.groups[0].tasks[0].image: ''"],
+        &["spec.groups[0].tasks[0].image: Required value: an image is needed to run the task"],
+    );
     check(&["spec.pool: q"], &["spec.pool: Not found: \"q\": no pool is called so; there are p"]);
-    check(&["metadata.name: 1a"], &["metadata.name: Invalid value: \"1a\": must be letters, digits, '-' and '_', starting with a letter \
-         and ending with a letter or digit (e.g. 'shard-0')"]);
+    check(
+        &["metadata.name: 1a"],
+        &["metadata.name: Invalid value: \"1a\": must be letters, digits, '-' and '_', starting with a letter \
+         and ending with a letter or digit (e.g. 'shard-0')"],
+    );
 }
 
 #[test]
@@ -46,7 +52,8 @@ fn d27_a_workflow_that_is_there_can_only_be_ended() {
     check(&["metadata.labels: {a: b}"], &[], &[]);
     check(&["spec.cancel: true"], &[], &[]);
     check(&[], &["spec.cancel: true"], &["spec.cancel: Forbidden: a workflow that was ended does not begin again"]);
-    let message = "spec: Forbidden: a workflow cannot be changed once it is there, but for `cancel`; submit another one";
+    let message =
+        "spec: Forbidden: a workflow cannot be changed once it is there, but for `cancel`; submit another one";
     check(&["spec.groups[0].tasks[0].image: j"], &[], &[message]);
 }
 

@@ -92,7 +92,8 @@ fn s004_requirements_prevent_topology_keys_for_unsupported_schedulers() {
     let refused = "pools[p].topology_keys: Forbidden: pool \"p\" cannot have topology keys: its backend \"b\" scheduler \
                    \"default\" does not support topology constraints; use \"kai\" or \"trellis\", or leave the keys out";
     pools(&with("default"), &[("p", &[refused], &[])]);
-    let unknown = "pools[p].backend: Unsupported value: \"volcano\": supported values: \"kai\", \"trellis\", \"default\"";
+    let unknown =
+        "pools[p].backend: Unsupported value: \"volcano\": supported values: \"kai\", \"trellis\", \"default\"";
     pools(&with("volcano"), &[("p", &[unknown], &[])]);
     let off = "{backends: {b: {scheduler_settings: {scheduler_type: default}}}, pools: {p: {backend: b}}}";
     pools(off, &[("p", &[], &[])]);
@@ -100,7 +101,8 @@ fn s004_requirements_prevent_topology_keys_for_unsupported_schedulers() {
 
 #[test]
 fn d32_helm_values_are_read_like_the_bare_maps() {
-    let inner = "{backends: {b: {}}, pools: {p: {backend: b, topology_keys: [{key: a, label: l}, {key: a, label: m}]}}}";
+    let inner =
+        "{backends: {b: {}}, pools: {p: {backend: b, topology_keys: [{key: a, label: l}, {key: a, label: m}]}}}";
     pools(inner, &[("p", &["pools[p].topology_keys[1].key: Duplicate value: \"a\""], &[])]);
     let helm = format!("{{services: {{configs: {inner}, other: 1}}, image: x}}");
     pools(&helm, &[("p", &["services.configs.pools[p].topology_keys[1].key: Duplicate value: \"a\""], &[])]);
@@ -126,7 +128,10 @@ fn osmo2_3_default_platform_is_one_of_the_platforms() {
         &["platforms: {gb200: {}, h100: {}}", "default_platform: a100"],
         &["default_platform: Not found: \"a100\": must be one of the pool's platforms: gb200, h100"],
     );
-    pool(&["default_platform: a"], &["default_platform: Not found: \"a\": must be one of the pool's platforms, and it has none"]);
+    pool(
+        &["default_platform: a"],
+        &["default_platform: Not found: \"a\": must be one of the pool's platforms, and it has none"],
+    );
 }
 
 #[test]
@@ -147,13 +152,16 @@ fn osmo2_3_times_and_shares() {
 #[test]
 fn d47_wrong_types_and_fields_that_were_meant_to_be_others() {
     pool(&["topology_keys: zone"], &["topology_keys: Invalid value: \"zone\": must be of type array"]);
-    pool(&["topology_keys[0].labels: x"], &["topology_keys[0].labels: Invalid value: \"x\": unknown field; did you mean `label`?"]);
-    pool(&["topology_key: []"], &["topology_key: Invalid value: null: unknown field; did you mean `topology_keys`?"]);
-    pools("{pools: {p: {parsed_templates: 1}}}", &[("p", &[], &["pools[p].parsed_templates: unknown field, passed over"])]);
-    pools("{pools: {p: 3}}", &[("p", &["pools[p]: Invalid value: 3: must be of type object"], &[])]);
-    pools(
-        "{pools: [{name: p}, {backend: x}]}",
-        &[("p", &["pools[1].name: Required value: a name is needed"], &[])],
+    pool(
+        &["topology_keys[0].labels: x"],
+        &["topology_keys[0].labels: Invalid value: \"x\": unknown field; did you mean `label`?"],
     );
+    pool(&["topology_key: []"], &["topology_key: Invalid value: null: unknown field; did you mean `topology_keys`?"]);
+    pools(
+        "{pools: {p: {parsed_templates: 1}}}",
+        &[("p", &[], &["pools[p].parsed_templates: unknown field, passed over"])],
+    );
+    pools("{pools: {p: 3}}", &[("p", &["pools[p]: Invalid value: 3: must be of type object"], &[])]);
+    pools("{pools: [{name: p}, {backend: x}]}", &[("p", &["pools[1].name: Required value: a name is needed"], &[])]);
     pools("{pools: {p: {name: q}}}", &[("p", &["pools[p].name: Invalid value: \"q\": …"], &[])]);
 }

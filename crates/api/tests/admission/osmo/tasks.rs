@@ -12,7 +12,8 @@ fn osmo1_4_image_and_command() {
     }
     // Numbers are text where text is wanted.
     workflow(&[&format!("{at}.command: [sleep, 5]"), &format!("{at}.args: [true, 1.5]")]).gives(&[]);
-    workflow(&[&format!("{at}.command: [[a]]")]).gives(&[&format!("{at}.command[0]: Invalid value: [\"a\"]: must be of type string")]);
+    workflow(&[&format!("{at}.command: [[a]]")])
+        .gives(&[&format!("{at}.command[0]: Invalid value: [\"a\"]: must be of type string")]);
     workflow(&[&format!("{at}.name: osmo-ctrl")]).gives(&[
         &format!("{at}.name: Forbidden: \"osmo-ctrl\" is reserved"),
         "workflow.groups[1].tasks[0].inputs[0].task: Not found: \"shard-0\": …",
@@ -27,11 +28,14 @@ fn osmo1_4_environment_files_and_exit_actions() {
         &format!("{at}.environment[A]: Invalid value: [1]: must be text or a number"),
         &format!("{at}.environment[B=]: Invalid value: \"B=\": must be a variable's name, without '='"),
     ]);
-    workflow(&[&format!("{at}.files: [{{path: /a/b, contents: x}}, {{path: /c, contents: aGk=, base64: true}}]")]).gives(&[]);
-    workflow(&[&format!("{at}.files: [{{path: a, contents: x}}, {{path: /c, contents: '?', base64: true}}]")]).gives(&[
-        &format!("{at}.files[0].path: Invalid value: \"a\": must be the path of a file from the root …"),
-        &format!("{at}.files[1].contents: Invalid value: null: must be base64"),
-    ]);
+    workflow(&[&format!("{at}.files: [{{path: /a/b, contents: x}}, {{path: /c, contents: aGk=, base64: true}}]")])
+        .gives(&[]);
+    workflow(&[&format!("{at}.files: [{{path: a, contents: x}}, {{path: /c, contents: '?', base64: true}}]")]).gives(
+        &[
+            &format!("{at}.files[0].path: Invalid value: \"a\": must be the path of a file from the root …"),
+            &format!("{at}.files[1].contents: Invalid value: null: must be base64"),
+        ],
+    );
     workflow(&[&format!("{at}.exitActions: {{COMPLETE: 0, RESCHEDULE: '1-10,137'}}")]).gives(&[]);
     workflow(&[&format!("{at}.exitActions: {{AGAIN: 1, FAIL: 1-300}}")]).gives(&[
         &format!("{at}.exitActions[AGAIN]: Unsupported value: \"AGAIN\": supported values: \"COMPLETE\", …"),
@@ -68,14 +72,16 @@ fn osmo1_4_resources_are_defined() {
         "workflow.groups[1].tasks[0].resource: Required value: task \"judge\" …",
     ]);
     // Without any, all tasks have the default one.
-    workflow(&["-resources", "-workflow.groups[0].tasks[0].resource", "-workflow.groups[0].tasks[1].resource"]).gives(&[]);
+    workflow(&["-resources", "-workflow.groups[0].tasks[0].resource", "-workflow.groups[0].tasks[1].resource"])
+        .gives(&[]);
 }
 
 #[test]
 fn osmo1_5_amounts() {
     workflow(&["resources.shard: {cpu: 8, gpu: 4, memory: 64GiB, storage: 1T, nodesExcluded: [n1]}"]).gives(&[]);
     workflow(&["resources.shard: {memory: 1024}"]).gives(&[]);
-    workflow(&["resources.shard: {cpu: 1.5}"]).gives(&["resources[shard].cpu: Invalid value: 1.5: must be of type integer"]);
+    workflow(&["resources.shard: {cpu: 1.5}"])
+        .gives(&["resources[shard].cpu: Invalid value: 1.5: must be of type integer"]);
     workflow(&["resources.shard: {gpu: -1}"]).gives(&["resources[shard].gpu: Invalid value: -1: …"]);
     workflow(&["resources.shard: {memory: 64GB, storage: lots}"]).gives(&[
         "resources[shard].memory: Invalid value: \"64GB\": must be a number with a unit: …",
@@ -99,9 +105,9 @@ fn d32_a_platform_is_needed_only_where_the_pool_lists_some() {
         "resources[shard].platform: Not found: \"a100\": pool \"my-pool-01\" has no such platform; it has gb200, h100",
     ]);
     let privileged = "workflow.groups[0].tasks[0].privileged: true";
-    workflow(&[privileged]).pool(&[platforms, "default_platform: gb200"]).gives(&[
-        "workflow.groups[0].tasks[0].privileged: Forbidden: platform \"gb200\" does not allow it",
-    ]);
+    workflow(&[privileged])
+        .pool(&[platforms, "default_platform: gb200"])
+        .gives(&["workflow.groups[0].tasks[0].privileged: Forbidden: platform \"gb200\" does not allow it"]);
     workflow(&[privileged]).pool(&[platforms, "default_platform: h100"]).gives(&[]);
 }
 

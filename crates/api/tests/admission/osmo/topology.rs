@@ -56,15 +56,19 @@ fn d33_names_of_groups() {
         shards(&format!("[{{key: zone, group: '{wrong}'}}]"))
             .gives(&[&format!("{AT}[0].group: Invalid value: …: must be lower case letters, digits and '-', …")]);
     }
-    shards("[{key: zone, group: unconstrained}]")
-        .gives(&[&format!("{AT}[0].group: Forbidden: \"unconstrained\" is the group of tasks that ask for nothing; …")]);
+    shards("[{key: zone, group: unconstrained}]").gives(&[&format!(
+        "{AT}[0].group: Forbidden: \"unconstrained\" is the group of tasks that ask for nothing; …"
+    )]);
 }
 
 /// OSMO of today refuses these; 004 pads them.
 #[test]
 fn s004_step_5_tasks_may_name_different_levels() {
-    workflow(&["resources.default.topology: [{key: zone, group: all}]", "resources.shard.topology: [{key: zone, group: all}, {key: rack}]"])
-        .gives(&[]);
+    workflow(&[
+        "resources.default.topology: [{key: zone, group: all}]",
+        "resources.shard.topology: [{key: zone, group: all}, {key: rack}]",
+    ])
+    .gives(&[]);
     shards("[{key: zone}, {key: rack}]").gives(&[]);
 }
 

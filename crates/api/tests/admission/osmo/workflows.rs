@@ -49,10 +49,19 @@ fn osmo1_1_resources_inside_or_beside() {
 fn osmo1_1_unknown_fields_are_refused_at_every_level() {
     let check = |edit: &str, error: &str| workflow(&[edit]).gives(&[error]);
     check("workflow.pol: x", "workflow.pol: Invalid value: \"x\": unknown field; did you mean `pool`?");
-    check("workflow.groups[0].bariers: x", "workflow.groups[0].bariers: Invalid value: \"x\": unknown field; did you mean `barrier`?");
-    check("workflow.groups[0].tasks[0].cmd: x", "workflow.groups[0].tasks[0].cmd: Invalid value: \"x\": unknown field…");
+    check(
+        "workflow.groups[0].bariers: x",
+        "workflow.groups[0].bariers: Invalid value: \"x\": unknown field; did you mean `barrier`?",
+    );
+    check(
+        "workflow.groups[0].tasks[0].cmd: x",
+        "workflow.groups[0].tasks[0].cmd: Invalid value: \"x\": unknown field…",
+    );
     check("resources.shard.gpus: 4", "resources[shard].gpus: Invalid value: 4: unknown field; did you mean `gpu`?");
-    check("resources.shard.topology[0].type: required", "resources[shard].topology[0].type: Invalid value: \"required\": unknown field");
+    check(
+        "resources.shard.topology[0].type: required",
+        "resources[shard].topology[0].type: Invalid value: \"required\": unknown field",
+    );
     check("workflow.timeout: {exec: 1}", "workflow.timeout.exec: Invalid value: 1: unknown field");
 }
 
@@ -63,12 +72,14 @@ fn osmo1_2_names() {
         workflow(&[&format!("workflow.groups[0].name: {fit}")]).gives(&[]);
     }
     for wrong in ["1a", "a-", "a.b", "é", "-a"] {
-        workflow(&[&format!("workflow.name: '{wrong}'")]).gives(&["workflow.name: Invalid value: …: must be letters, …"]);
+        workflow(&[&format!("workflow.name: '{wrong}'")])
+            .gives(&["workflow.name: Invalid value: …: must be letters, …"]);
         let at = "workflow.groups[0].tasks[2].name";
         workflow(&[&format!("{at}: '{wrong}'")]).gives(&[&format!("{at}: Invalid value: …: must be letters, …")]);
     }
     let long = "a".repeat(65);
-    workflow(&[&format!("workflow.name: {long}")]).gives(&["workflow.name: Too long: may not be more than 64 characters"]);
+    workflow(&[&format!("workflow.name: {long}")])
+        .gives(&["workflow.name: Too long: may not be more than 64 characters"]);
     workflow(&["workflow.name: 3"]).gives(&["workflow.name: Invalid value: 3: must be of type string"]);
     workflow(&["-workflow.name"]).gives(&["workflow.name: Required value: a workflow needs a name"]);
     workflow(&["-workflow.groups[0].name"]).gives(&["workflow.groups[0].name: Required value"]);
@@ -99,7 +110,8 @@ fn osmo1_2_groups_or_tasks() {
 fn osmo1_2_labels() {
     workflow(&["workflow.labels: {team: vision, run: 7}"]).gives(&[]);
     workflow(&["workflow.labels: {team: ''}"]).gives(&["workflow.labels[team]: Required value: a label needs a value"]);
-    workflow(&["workflow.labels: {a/b/c: x}"]).gives(&["workflow.labels: Invalid value: \"a/b/c\": must be a valid label key: …"]);
+    workflow(&["workflow.labels: {a/b/c: x}"])
+        .gives(&["workflow.labels: Invalid value: \"a/b/c\": must be a valid label key: …"]);
     let many: Vec<String> = (0..17).map(|i| format!("l{i}: x")).collect();
     workflow(&[&format!("workflow.labels: {{{}}}", many.join(", "))])
         .gives(&["workflow.labels: Too many: 17: must have at most 16 items"]);
@@ -122,8 +134,9 @@ fn osmo1_2_timeouts() {
 #[test]
 fn osmo1_3_one_task_leads() {
     workflow(&["workflow.groups[0].tasks[0].lead: false"]).gives(&[]);
-    workflow(&["workflow.groups[0].tasks[1].lead: true"])
-        .gives(&["workflow.groups[0].tasks: Invalid value: 2: group \"group1\" has 2 leaders but must have exactly one"]);
+    workflow(&["workflow.groups[0].tasks[1].lead: true"]).gives(&[
+        "workflow.groups[0].tasks: Invalid value: 2: group \"group1\" has 2 leaders but must have exactly one",
+    ]);
     workflow(&["workflow.groups[1].tasks: []"])
         .gives(&["workflow.groups[1].tasks: Required value: group \"group2\" needs to have at least one task"]);
 }
