@@ -138,6 +138,7 @@ pub fn pool_object(
         .at("metadata.name", if entry.place.is_empty() { "name" } else { &entry.place })
         .at("spec", &entry.place)
         .at("spec.scheduler_settings", place.child("backend").as_str())
+        .at("spec.scheduler_settings.scheduler_type", place.child("backend").as_str())
         .at("spec.k8s_namespace", place.child("backend").as_str());
     let mut spec = match &entry.value {
         Value::Object(fields) => fields.clone(),

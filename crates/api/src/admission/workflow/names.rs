@@ -58,10 +58,10 @@ fn check_once(path: &Path, name: &str, seen: &mut BTreeMap<String, String>, erro
     match seen.get(&folded(name)) {
         Some(first) => {
             let message = format!(
-                "{first} is called so already; names of tasks and groups are compared without case, and '_' is '-'"
+                "{first:?} is there already; names of tasks and groups are compared without case, and '_' is '-'"
             );
             errors.push(FieldError { message, ..FieldError::duplicate(path, name) });
         }
-        None => drop(seen.insert(folded(name), path.to_string())),
+        None => drop(seen.insert(folded(name), name.to_owned())),
     }
 }
