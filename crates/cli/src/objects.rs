@@ -135,7 +135,7 @@ fn role(api_version: &str, kind: &str) -> (Role, Option<FieldError>) {
     match named {
         Some(known) if known.api_version() == api_version => (Role::Judged(known), None),
         // Another group's kind of the same name is not ours; a slip in the name of our group is.
-        Some(_) if !api_group.contains("grove") => (Role::Foreign, None),
+        Some(_) if !api_group.contains("grove") && api_group != group::TRELLIS => (Role::Foreign, None),
         Some(known) => {
             let path = Path::new("apiVersion");
             let fault = FieldError::not_supported(&path, api_version, &[&known.api_version()]);

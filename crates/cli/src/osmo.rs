@@ -177,7 +177,9 @@ pub fn workflows<'a>(objects: &'a [Object], pools: &'a Pools) -> Vec<(&'a Object
 pub fn with_pool<'a>(object: &Object, pools: &'a Pools) -> Option<(Workflow, &'a Pool)> {
     let mut workflow = decode::<Workflow>(Kind::Workflow, object.document.value.clone()).object?;
     let pool = pool_of_workflow(&workflow.spec, pools)?;
-    workflow.metadata.namespace.get_or_insert_with(|| object.namespace.clone());
+    // A file says nothing of namespaces: the workflow lives where its pool's pods do, wherever the pool was found.
+    let namespace = if object.from_file.is_some() { pool.spec.namespace() } else { &object.namespace };
+    workflow.metadata.namespace = Some(namespace.to_owned());
     // What follows is named by the pool that it runs in, whoever named it.
     workflow.spec.pool = pool.metadata.name.clone();
     Some((workflow, pool))

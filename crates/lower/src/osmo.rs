@@ -8,6 +8,7 @@ mod feasible;
 mod group;
 mod pods;
 mod pool;
+mod pool_status;
 mod seen;
 mod status;
 mod tree;
@@ -16,7 +17,8 @@ pub use decide::{Plan, RETRIES_MAX, decide};
 pub use feasible::{Cluster, never_fits};
 pub use group::{GroupObjects, group_objects, groups};
 pub use pods::task_pod;
-pub use pool::{PoolObjects, pool_objects, priority_classes};
+pub use pool::{PoolObjects, is_current, pool_objects, priority_classes};
+pub use pool_status::levels;
 pub use seen::{Seen, SeenPod};
 pub use tree::{Node, Tree, tree};
 

@@ -10,6 +10,7 @@ use trellis_api::admission::object::Kind;
 
 /// What a plan looks at, and where it is listed.
 const LISTS: [&str; 13] = [
+const LISTS: [&str; 12] = [
     "api/v1/nodes",
     "api/v1/pods",
     "api/v1/persistentvolumeclaims",
@@ -23,6 +24,7 @@ const LISTS: [&str; 13] = [
     "apis/scheduling.run.ai/v2alpha2/podgroups",
     "apis/scheduling.run.ai/v2/queues",
     "apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies",
+    "apis/trellis.dev/v1alpha1/pools",
 ];
 /// How many objects are asked for at once.
 const PAGE: usize = 500;

@@ -33,7 +33,7 @@ pub fn add(workflows: Vec<Object>, pools: &Pools, gathered: &mut Gathered) {
                 continue;
             }
             let objects = group_objects(&workflow, &group, pool);
-            let namespace = origin.namespace.as_str();
+            let namespace = workflow.metadata.namespace.as_deref().unwrap_or_default();
             if let Some(gang) = objects.pod_group {
                 let name = gang.metadata.name.clone().unwrap_or_default();
                 gathered.pod_groups.add_rendered(namespace, &name, gang, &origin);

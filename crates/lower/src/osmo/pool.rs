@@ -69,6 +69,15 @@ fn share(quota: i64, limit: i64, weight: i64) -> QueueResource {
     QueueResource { quota: quota as f64, limit: limit as f64, over_quota_weight: weight as f64 }
 }
 
+/// Whether a Topology that is there says what is wanted. Its levels cannot be changed, so one that does not is deleted and made
+/// anew; what a server adds to it does not count.
+pub fn is_current(there: &Topology, wanted: &Topology) -> bool {
+    let labels = |topology: &Topology| topology.metadata.labels.clone().unwrap_or_default();
+    let there_labels = labels(there);
+    let labels = labels(wanted);
+    there.spec == wanted.spec && labels.iter().all(|(key, value)| there_labels.get(key) == Some(value))
+}
+
 /// The classes of OSMO's priorities.
 pub fn priority_classes() -> Vec<PriorityClass> {
     let class = |priority: Priority| PriorityClass {

@@ -4,7 +4,7 @@ use crate::support::{first_group, object, pool, requirements, workflow};
 use serde_json::{Value, json};
 use trellis_api::admission::object::Kind;
 use trellis_api::kinds::osmo::{Pool, Workflow};
-use trellis_lower::osmo::{group_objects, pool_objects, priority_classes, task_pod};
+use trellis_lower::osmo::{group_objects, is_current, levels, pool_objects, priority_classes, task_pod};
 
 fn value(object: impl serde::Serialize) -> Value {
     serde_json::to_value(object).expect("JSON")
@@ -179,4 +179,37 @@ fn osmo2_5_templates_of_pool_and_platform_go_under_the_pod() {
     assert_eq!(made.service, None);
     check(&pod, "/spec/subdomain", Value::Null);
     check(&pod, "/metadata/annotations/pod-group-name", json!("w-a-group"));
+}
+
+#[test]
+fn s004_requirements_view_available_topology_keys() {
+    let node = |zone: &str, rack: Option<&str>| -> k8s_openapi::api::core::v1::Node {
+        let mut labels = json!({"l/zone": zone, "l/spine": "s", "l/host": "h"});
+        if let Some(rack) = rack {
+            labels["l/rack"] = json!(rack);
+        }
+        serde_json::from_value(json!({"metadata": {"labels": labels}})).expect("a node")
+    };
+    let nodes = [node("a", Some("r1")), node("a", Some("r2")), node("b", Some("r1")), node("c", None)];
+    let (whole, found) = levels(&pool().spec, &nodes);
+    let shown: Vec<String> =
+        found.iter().map(|level| format!("{} {} {}", level.key, level.domains, level.values.join(" "))).collect();
+    assert_eq!(whole, 3);
+    let expected =
+        ["zone 2 a b", "spine 2 a/s b/s", "rack 3 a/s/r1 a/s/r2 b/s/r1", "host 3 a/s/r1/h a/s/r2/h b/s/r1/h"];
+    assert_eq!(shown, expected);
+}
+
+#[test]
+fn osmo3_6_a_topology_is_made_anew_only_when_it_says_something_else() {
+    let wanted = pool_objects(&pool()).topology.expect("a topology");
+    let mut there = wanted.clone();
+    there.metadata.resource_version = Some("7".to_owned());
+    there.metadata.labels.get_or_insert_default().insert("more".to_owned(), "x".to_owned());
+    assert!(is_current(&there, &wanted));
+    there.spec.levels.swap(0, 1);
+    assert!(!is_current(&there, &wanted));
+    let mut there = wanted.clone();
+    there.metadata.labels = None;
+    assert!(!is_current(&there, &wanted));
 }

@@ -87,9 +87,8 @@ fn osmo1_2_names() {
 
 #[test]
 fn osmo1_2_names_are_unique_without_case() {
-    workflow(&["workflow.groups[0].tasks[2].name: Shard_1"]).gives(&[
-        "workflow.groups[0].tasks[2].name: Duplicate value: \"Shard_1\": \"shard-1\" is there already; …",
-    ]);
+    workflow(&["workflow.groups[0].tasks[2].name: Shard_1"])
+        .gives(&["workflow.groups[0].tasks[2].name: Duplicate value: \"Shard_1\": \"shard-1\" is there already; …"]);
     workflow(&["workflow.groups[1].name: logger"])
         .gives(&["workflow.groups[1].name: Duplicate value: \"logger\": \"logger\" is there already; …"]);
 }
