@@ -3,7 +3,8 @@
 
 use super::markers::{self, Marked};
 use super::tokens;
-use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value as Templated};
+use minijinja::value::Serde;
+use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use serde_json::{Map, Value};
 
 /// Steps that a template may take: far more than a workflow of the largest size needs.
@@ -126,7 +127,7 @@ fn jinja(text: &str, context: &Map<String, Value>) -> Result<String, Unreadable>
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_fuel(Some(FUEL));
     environment.set_debug(true);
-    environment.render_str(text, Templated::from_serialize(context)).map_err(|error| {
+    environment.render_str(text, Serde(context)).map_err(|error| {
         let line = error.line().unwrap_or(1);
         let about = error.range().and_then(|range| text.get(range)).map(str::trim).unwrap_or_default();
         let what = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
