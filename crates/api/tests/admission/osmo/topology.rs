@@ -97,7 +97,7 @@ fn osmo3_9_required_by_some_and_preferred_by_others_is_required_of_all() {
 
 #[test]
 fn osmo3_8_tasks_that_are_groups_of_their_own_share_nothing() {
-    let tasks = "workflow.tasks: [{name: x, image: i, command: [c], resource: shard}, {name: y, image: i, command: [c], resource: shard}]";
+    let tasks = "workflow.tasks: [{name: u, image: i, command: [c], resource: shard}, {name: v, image: i, command: [c], resource: shard}]";
     workflow(&["-workflow.groups", tasks])
         .warns(&["workflow.tasks: each task is a group of its own, so topology brings no two of them together; write them as one group"])
         .gives(&[]);
