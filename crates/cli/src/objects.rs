@@ -115,6 +115,12 @@ impl Object {
         (has_identity && self.has_name).then_some((self.role, self.namespace.as_str(), self.name.as_str()))
     }
 
+    /// `file:line` of the object; of the part of the file that it was made of, where it was.
+    pub fn place(&self) -> String {
+        let part = self.from_file.as_ref().map(|file| file.written.place("spec"));
+        self.document.place(part.as_deref().unwrap_or_default())
+    }
+
     /// `Kind namespace/name`, for people.
     pub fn title(&self) -> String {
         match (self.namespace.as_str(), self.name.as_str()) {

@@ -131,7 +131,8 @@ fn jinja(text: &str, context: &Map<String, Value>) -> Result<String, Unreadable>
         let line = error.line().unwrap_or(1);
         let about = error.range().and_then(|range| text.get(range)).map(str::trim).unwrap_or_default();
         let what = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
-        let about = if about.is_empty() || about.len() > 80 { String::new() } else { format!(" in `{about}`") };
+        let is_said = about.is_empty() || about.len() > 80 || what.contains(about);
+        let about = if is_said { String::new() } else { format!(" in `{about}`") };
         Unreadable { line, message: format!("template error: {what}{about}").escape_debug().to_string() }
     })
 }

@@ -213,14 +213,22 @@ fn mutated_files_are_told_about_with_a_line_and_a_path() {
     let workflow = trellis_api::osmo::template::render(WORKFLOW, &values).expect("a template");
     let plain = [plain(CONFIG), plain(&workflow.text), plain(POOL)];
     go(&format!("{CONFIG}---\n{WORKFLOW}")).expect("what is to be spoilt is fine");
-    let mut dice = Dice::new(seed);
-    for i in 0..FILES {
-        let text = file(&mut dice, &plain);
-        let result = catch_unwind(AssertUnwindSafe(|| go(&text)));
-        match result {
-            Ok(Ok(())) => {}
-            Ok(Err(fault)) => panic!("file {i} of TRELLIS_SEED={seed}: {fault}\n{text}"),
-            Err(_) => panic!("file {i} of TRELLIS_SEED={seed} makes it panic:\n{text}"),
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let part = |thread: usize| {
+        for i in (0..FILES).skip(thread).step_by(threads) {
+            let number = u64::try_from(i).unwrap_or_default();
+            let text = file(&mut Dice::new(seed.wrapping_mul(0x0010_0000_01b3).wrapping_add(number)), &plain);
+            match catch_unwind(AssertUnwindSafe(|| go(&text))) {
+                Ok(Ok(())) => {}
+                Ok(Err(fault)) => panic!("file {i} of TRELLIS_SEED={seed}: {fault}\n{text}"),
+                Err(_) => panic!("file {i} of TRELLIS_SEED={seed} makes it panic:\n{text}"),
+            }
         }
-    }
+    };
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let part = &part;
+            scope.spawn(move || part(thread));
+        }
+    });
 }
