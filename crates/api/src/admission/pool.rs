@@ -112,7 +112,7 @@ fn check_times(spec: &PoolSpec, path: &Path, errors: &mut Vec<FieldError>) {
         ("max_queue_timeout", &spec.max_queue_timeout),
     ] {
         // OSMO writes an empty text where there is no time.
-        let written = value.as_ref().filter(|value| **value != Value::from(""));
+        let written = value.as_ref().filter(|value| value.as_str() != Some(""));
         if let Some(value) = written.filter(|value| units::time(value).is_none_or(|time| time.is_zero())) {
             errors.push(FieldError::invalid(&path.child(field), value.clone(), TIME));
         }

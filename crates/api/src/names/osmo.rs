@@ -52,7 +52,8 @@ const HASH_LEN: usize = 9;
 /// The first characters of a hash of the text.
 pub fn short_hash(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
-    digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+    let head = digest.first_chunk().map_or(0, |head| u32::from_be_bytes(*head));
+    format!("{head:08x}")
 }
 
 /// The text as a DNS label: as it is if it is one, else lower-cased, made legal, cut, and with a hash.

@@ -60,10 +60,9 @@ fn tag_end(text: &str) -> usize {
             for (i, c) in inner.char_indices() {
                 match quote {
                     Some(open) if c == open => quote = None,
-                    Some(_) => {}
                     None if !is_comment && (c == '"' || c == '\'') => quote = Some(c),
                     None if inner[i..].starts_with(close) => return open.len() + i + close.len(),
-                    None => {}
+                    _ => {}
                 }
             }
             return text.len();

@@ -218,11 +218,9 @@ fn mutated_files_are_told_about_with_a_line_and_a_path() {
         for i in (0..FILES).skip(thread).step_by(threads) {
             let number = u64::try_from(i).unwrap_or_default();
             let text = file(&mut Dice::new(seed.wrapping_mul(0x0010_0000_01b3).wrapping_add(number)), &plain);
-            match catch_unwind(AssertUnwindSafe(|| go(&text))) {
-                Ok(Ok(())) => {}
-                Ok(Err(fault)) => panic!("file {i} of TRELLIS_SEED={seed}: {fault}\n{text}"),
-                Err(_) => panic!("file {i} of TRELLIS_SEED={seed} makes it panic:\n{text}"),
-            }
+            let result = catch_unwind(AssertUnwindSafe(|| go(&text)));
+            let result = result.unwrap_or_else(|_| Err("it panics".to_owned()));
+            assert!(result.is_ok(), "file {i} of TRELLIS_SEED={seed}: {result:?}\n{text}");
         }
     };
     std::thread::scope(|scope| {

@@ -8,13 +8,13 @@ use trellis_lower::osmo::Cluster;
 
 /// The nodes of the input.
 #[derive(Debug, Default)]
-pub struct Nodes {
+pub struct Given {
     nodes: Vec<Node>,
     simulated_clusters: Vec<SimulatedCluster>,
     node_resource_topologies: Vec<NodeResourceTopology>,
 }
 
-impl Nodes {
+impl Given {
     /// The nodes, as they are asked for.
     pub fn cluster(&self) -> Cluster<'_> {
         Cluster {
@@ -26,8 +26,8 @@ impl Nodes {
 }
 
 /// The nodes among objects; what cannot be read as one is passed over.
-pub fn nodes_of(objects: &[Object]) -> Nodes {
-    let mut found = Nodes::default();
+pub fn nodes_of(objects: &[Object]) -> Given {
+    let mut found = Given::default();
     for object in objects {
         let value = &object.document.value;
         match object.kind.as_str() {

@@ -18,7 +18,7 @@ use trellis_api::osmo::units;
 /// How often a task is begun anew.
 pub const RETRIES_MAX: i32 = 10;
 /// How long groups may wait or run where nobody says otherwise.
-const LONGEST: Duration = Duration::from_secs(60 * 86_400);
+const LONGEST: Duration = Duration::from_hours(60 * 24);
 
 /// What is due.
 #[derive(Clone, Debug, Default, PartialEq)]

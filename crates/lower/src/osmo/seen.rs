@@ -48,8 +48,8 @@ impl SeenPod {
     pub fn of(pod: &Pod) -> Self {
         let status = pod.status.clone().unwrap_or_default();
         let containers = status.container_statuses.iter().flatten();
-        let task = containers.filter(|container| container.name == osmo::CONTAINER);
-        let ended = task.filter_map(|container| container.state.as_ref()?.terminated.as_ref()).next();
+        let mut task = containers.filter(|container| container.name == osmo::CONTAINER);
+        let ended = task.find_map(|container| container.state.as_ref()?.terminated.as_ref());
         let disrupted = |condition: &&_| {
             let condition: &k8s_openapi::api::core::v1::PodCondition = condition;
             condition.type_ == "DisruptionTarget" && condition.status == "True"
