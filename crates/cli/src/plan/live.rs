@@ -9,8 +9,7 @@ use crate::objects::{LIVE, Object, Role};
 use trellis_api::admission::object::Kind;
 
 /// What a plan looks at, and where it is listed.
-const LISTS: [&str; 13] = [
-const LISTS: [&str; 12] = [
+const LISTS: [&str; 14] = [
     "api/v1/nodes",
     "api/v1/pods",
     "api/v1/persistentvolumeclaims",

@@ -78,7 +78,7 @@ impl World {
 
     fn ends(&mut self, task: &str, code: i32) -> &mut Self {
         self.pod(task, |pod| {
-            pod.phase = if code == 0 { "Succeeded" } else { "Failed" }.to_owned();
+            if code == 0 { "Succeeded" } else { "Failed" }.clone_into(&mut pod.phase);
             pod.exit_code = Some(code);
         })
     }

@@ -12,7 +12,7 @@ fn value(object: impl serde::Serialize) -> Value {
 
 #[track_caller]
 fn check(actual: &Value, path: &str, expected: Value) {
-    assert_eq!(actual.pointer(path), Some(&expected).filter(|value| !value.is_null()), "{path} of {actual:#}");
+    assert_eq!(actual.pointer(path).cloned(), Some(expected).filter(|value| !value.is_null()), "{path} of {actual:#}");
 }
 
 #[test]

@@ -17,8 +17,8 @@ pub fn pool() -> Pool {
 /// An object from JSON that has nothing wrong with it.
 #[track_caller]
 pub fn object<T: serde::de::DeserializeOwned>(kind: Kind, value: Value) -> T {
-    let decoded = decode(kind, value.clone());
-    decoded.whole().unwrap_or_else(|| panic!("not whole: {value}"))
+    let text = value.to_string();
+    decode(kind, value).whole().unwrap_or_else(|| panic!("not whole: {text}"))
 }
 
 /// One requirement of a task: level, group, whether it must.
