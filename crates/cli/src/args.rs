@@ -23,6 +23,9 @@ pub enum Command {
     Plan(PlanArgs),
     Explain(ExplainArgs),
     Submit(SubmitArgs),
+    Get(GetArgs),
+    Describe(DescribeArgs),
+    Cancel(CancelArgs),
     Crds(CrdsArgs),
     Up(UpArgs),
     Kubectl(KubectlArgs),
@@ -176,14 +179,28 @@ fn key_and_value(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// The cluster of a kubeconfig.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct ClusterArgs {
+    /// The kubeconfig, if not in a cluster and not that of $KUBECONFIG or ~/.kube/config
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The context in it
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+}
+
 /// Submit OSMO workflows.
 ///
-///   trellis submit workflow.yaml pools.yaml --set shards=8 --dry-run
+///   trellis submit workflow.yaml --pool training --set shards=8
+///   trellis submit workflow.yaml pools.yaml --dry-run
 ///
-/// Templates are filled in, the workflow is judged by its pool, and the object comes out that stands for it in a cluster. If
-/// the files have nodes too, it is said which groups they could never hold.
+/// Templates are filled in, the workflow is judged by its pool, and the object is created that stands for it in the cluster. It
+/// is said which groups the nodes of the cluster could never hold. Pools in the files are created if the cluster has none of
+/// their names; those that it has are left as they are. With --dry-run nothing is asked and nothing is written: the files have
+/// all that is known, and the objects are printed.
 ///
-/// Exit code: 0 admitted, 1 some object is refused, 2 unreadable input.
+/// Exit code: 0 submitted or admitted, 1 some object is refused, 2 unreadable input or no cluster.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct SubmitArgs {
@@ -195,9 +212,90 @@ pub struct SubmitArgs {
     /// Only say what would be submitted
     #[arg(long)]
     pub dry_run: bool,
-    /// Form of the output; JSON is a Kubernetes List
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// Form of the output of --dry-run; JSON is a Kubernetes List
     #[arg(short, long, value_enum, default_value_t = RenderOutput::Yaml)]
     pub output: RenderOutput,
+}
+
+/// List the pools or the workflows of a cluster.
+///
+///   trellis get pools
+///   trellis get workflows
+///
+/// Exit code: 0 found, 2 not found or no cluster.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct GetArgs {
+    /// What to list
+    #[arg(value_enum)]
+    pub what: What,
+    /// Only the one of this name
+    pub name: Option<String>,
+    /// Only workflows of this namespace
+    #[arg(short, long, value_name = "NS")]
+    pub namespace: Option<String>,
+    /// Workflows of all namespaces, which is the default
+    #[arg(short = 'A', long)]
+    pub all_namespaces: bool,
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// Form of the output
+    #[arg(short, long, value_enum, default_value_t = PlanOutput::Table)]
+    pub output: PlanOutput,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum What {
+    /// Where workflows run
+    #[value(alias = "pool")]
+    Pools,
+    /// What runs there
+    #[value(alias = "workflow")]
+    Workflows,
+}
+
+/// Say what is known of a pool: the keys that workflows may use, and the domains that there are, with what is free in each.
+///
+///   trellis describe pool training
+///
+/// Exit code: 0 found, 2 not found or no cluster.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct DescribeArgs {
+    /// What kind of thing
+    #[arg(value_enum)]
+    pub what: Described,
+    /// Its name
+    pub name: String,
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Described {
+    /// Where workflows run
+    #[value(alias = "pools")]
+    Pool,
+}
+
+/// End workflows. They stay, with what became of them, until they are deleted.
+///
+///   trellis cancel training
+///
+/// Exit code: 0 ended, 2 not found or no cluster.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct CancelArgs {
+    /// Their names
+    #[arg(value_name = "NAME", required = true)]
+    pub names: Vec<String>,
+    /// Their namespace, where several have such a workflow
+    #[arg(short, long, value_name = "NS")]
+    pub namespace: Option<String>,
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
 }
 
 /// Say why a gang waits, or where it is and why there.

@@ -2,9 +2,12 @@
 
 mod args;
 mod bench;
+mod cancel;
 mod connect;
 mod crds;
+mod describe;
 mod explain;
+mod get;
 mod input;
 mod kubectl;
 mod lines;
@@ -66,6 +69,9 @@ fn main() -> ExitCode {
         Command::Plan(args) => plan::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Submit(args) => submit::run(args).map(End::admitted),
+        Command::Get(args) => get::run(args).map(|()| End::Done),
+        Command::Describe(args) => describe::run(args).map(|()| End::Done),
+        Command::Cancel(args) => cancel::run(args).map(|()| End::Done),
         Command::Crds(args) => crds::run(args).map(End::admitted),
         Command::Up(args) => up::run(args).map(|()| End::Done),
         Command::Kubectl(args) => kubectl::run(args).map(End::As),

@@ -3,7 +3,7 @@
 mod forest;
 mod gather;
 mod items;
-mod live;
+pub mod live;
 mod load;
 mod measure;
 mod nodes_of;

@@ -9,11 +9,10 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trellis_api::admission::object::{Decoded, Kind, decode};
-use trellis_api::admission::review::{Leave, SetReview, TopologyReview, rules};
-use trellis_api::admission::{ClusterView, Verdict, validate_operator_configuration, validate_pool, validate_workflow};
+use trellis_api::admission::review::{self, Leave, SetReview, TopologyReview, rules};
+use trellis_api::admission::{ClusterView, Verdict, validate_operator_configuration};
 use trellis_api::field::FieldError;
 use trellis_api::kinds::config::OperatorConfiguration;
-use trellis_api::kinds::osmo::{Pool, Workflow};
 use trellis_api::kinds::{PodClique, PodCliqueScalingGroup, PodGang};
 use trellis_api::settings::Settings;
 
@@ -146,15 +145,8 @@ pub fn judge(object: &Object, old: Option<&Object>, view: &ClusterView, settings
         Kind::PodClique => form::<PodClique>(kind, object),
         Kind::PodCliqueScalingGroup => form::<PodCliqueScalingGroup>(kind, object),
         Kind::PodGang => form::<PodGang>(kind, object),
-        Kind::Pool => {
-            let decoded: Decoded<Pool> = decode(kind, value.clone());
-            rules(decoded, validate_pool)
-        }
-        Kind::Workflow => {
-            let old = before.and_then(|before| decode::<Workflow>(kind, before.clone()).object);
-            let decoded: Decoded<Workflow> = decode(kind, value.clone());
-            rules(decoded, |workflow| validate_workflow(workflow, old.as_ref(), &view.pools))
-        }
+        Kind::Pool => review::pool(value, before),
+        Kind::Workflow => review::workflow(value, before, &view.pools),
     };
     if let Some(file) = &object.from_file {
         verdict = file.verdict(verdict);

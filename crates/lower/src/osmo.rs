@@ -18,9 +18,10 @@ pub use feasible::{Cluster, never_fits};
 pub use group::{GroupObjects, group_objects, groups};
 pub use pods::task_pod;
 pub use pool::{PoolObjects, is_current, pool_objects, priority_classes};
-pub use pool_status::levels;
+pub use pool_status::{levels, read_levels, written_levels};
 pub use seen::{Seen, SeenPod};
 pub use tree::{Node, Tree, tree};
+pub use trellis_api::names::osmo::CONTAINER;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::collections::BTreeMap;

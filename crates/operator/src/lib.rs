@@ -7,6 +7,7 @@
 mod act;
 mod index;
 mod metrics;
+mod osmo;
 mod queue;
 mod start;
 mod topologies;

@@ -1,4 +1,4 @@
-//! Admission webhooks: what an API server asks before it stores a set or a topology, answered by the same rules that the
+//! Admission webhooks: what an API server asks before it stores a set, a topology, a pool or a workflow, answered by the same rules that the
 //! command line applies.
 //!
 //! [`Handler`] answers reviews, [`configurations`] and [`install`] tell API servers where to ask, and [`Certificates`] keeps what the
@@ -38,6 +38,10 @@ pub mod path {
     pub const DEFAULT_TOPOLOGY: &str = "/webhooks/default-clustertopology";
     /// Judges a ClusterTopology.
     pub const VALIDATE_TOPOLOGY: &str = "/webhooks/validate-clustertopology";
+    /// Judges a pool.
+    pub const VALIDATE_POOL: &str = "/webhooks/validate-pool";
+    /// Judges a workflow.
+    pub const VALIDATE_WORKFLOW: &str = "/webhooks/validate-workflow";
     /// Keeps others away from what the operator manages.
     pub const AUTHORIZE: &str = "/webhooks/authorizer-webhook";
 }
@@ -100,8 +104,15 @@ impl Handler {
 
     /// Answers what was posted to a path. Whatever is in the body, there is an answer.
     pub async fn answer(&self, path: &str, body: &[u8]) -> Answer {
-        let known =
-            [path::DEFAULT_SET, path::VALIDATE_SET, path::DEFAULT_TOPOLOGY, path::VALIDATE_TOPOLOGY, path::AUTHORIZE];
+        let known = [
+            path::DEFAULT_SET,
+            path::VALIDATE_SET,
+            path::DEFAULT_TOPOLOGY,
+            path::VALIDATE_TOPOLOGY,
+            path::VALIDATE_POOL,
+            path::VALIDATE_WORKFLOW,
+            path::AUTHORIZE,
+        ];
         let Some(path) = known.into_iter().find(|known| *known == path) else {
             return Answer::refusal(404, &format!("no webhook at {path:?}"));
         };
@@ -133,6 +144,8 @@ impl Handler {
             path::VALIDATE_SET => validating::set(request, live, settings).await,
             path::DEFAULT_TOPOLOGY => defaulting::topology(request),
             path::VALIDATE_TOPOLOGY => validating::topology(request, by_operator, live, settings).await,
+            path::VALIDATE_POOL => validating::pool(request),
+            path::VALIDATE_WORKFLOW => validating::workflow(request, live).await,
             _ if by_operator => Response::allowed(),
             _ => authorizer::judge(request, live, authorizer).await,
         }

@@ -87,6 +87,8 @@ impl Workers {
             let (kind, turn) = match &key {
                 Key::Set(namespace, name) => ("set", self.set(&key, namespace, name).await),
                 Key::Topology(name) => ("topology", self.topology(name).await),
+                Key::Pool(name) => ("pool", self.pool(name).await),
+                Key::Workflow(namespace, name) => ("workflow", self.workflow(namespace, name).await),
             };
             self.metrics.observe_pass(kind, start.elapsed());
             match turn {
@@ -136,7 +138,7 @@ impl Workers {
                     return Turn::Failed(vec![Failure { code: "ERR_STALE".to_owned(), description }]);
                 }
                 Carried::Failed(failures) => {
-                    self.complain(namespace, name, &failures);
+                    self.complain(Kind::PodCliqueSet, namespace, name, &failures);
                     let plan = self.decide_set(namespace, name, &failures);
                     return match self.finish(plan, namespace, name).await {
                         Turn::Deposed => Turn::Deposed,
@@ -178,18 +180,20 @@ impl Workers {
     }
 
     /// Tells people what could not be done.
-    fn complain(&self, namespace: &str, name: &str, failures: &[Failure]) {
+    pub fn complain(&self, kind: Kind, namespace: &str, name: &str, failures: &[Failure]) {
         let Some(failure) = failures.first() else { return };
-        let about = Target { kind: Kind::PodCliqueSet, namespace: namespace.to_owned(), name: name.to_owned() };
+        let about = Target { kind, namespace: namespace.to_owned(), name: name.to_owned() };
         let message = failure.description.clone();
         self.say(Note { about, warning: true, reason: "WriteFailed", message }, namespace, name);
     }
 
-    fn say(&self, note: Note, namespace: &str, name: &str) {
+    pub fn say(&self, note: Note, namespace: &str, name: &str) {
         let tables = self.index.tables();
-        let uid = match namespace {
-            "" => tables.topologies.get("", name).and_then(|topology| topology.metadata.uid.clone()),
-            _ => tables.sets.get(namespace, name).and_then(|set| set.metadata.uid.clone()),
+        let uid = match note.about.kind {
+            Kind::ClusterTopology => tables.topologies.get("", name).and_then(|it| it.metadata.uid.clone()),
+            Kind::Pool => tables.pools.get("", name).and_then(|it| it.metadata.uid.clone()),
+            Kind::Workflow => tables.workflows.get(namespace, name).and_then(|it| it.metadata.uid.clone()),
+            _ => tables.sets.get(namespace, name).and_then(|it| it.metadata.uid.clone()),
         };
         drop(tables);
         let (_, _, kind, _) = note.about.kind.names();

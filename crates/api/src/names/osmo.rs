@@ -119,6 +119,11 @@ pub fn topology(namespace: &str, pool: &str) -> String {
     legal(&format!("osmo-pool-{namespace}-{pool}-topology"))
 }
 
+/// Name of a Topology that keeps levels which a pool once had, as they were written.
+pub fn kept_topology(topology: &str, levels: &str) -> String {
+    hashed(topology, levels)
+}
+
 /// Name of the PriorityClass of a priority, such as `NORMAL`.
 pub fn priority_class(priority: &str) -> String {
     format!("osmo-{}", priority.to_lowercase())

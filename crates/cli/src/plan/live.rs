@@ -37,6 +37,15 @@ pub async fn read(client: &Client) -> Result<Vec<Object>> {
     documents.into_iter().map(Object::recognise).collect()
 }
 
+/// The pools of the cluster and its nodes: what a workflow is judged by.
+pub async fn pools_and_nodes(client: &Client) -> Result<Vec<Object>> {
+    let mut documents = Vec::new();
+    for path in ["apis/trellis.dev/v1alpha1/pools", "api/v1/nodes"] {
+        list(client, path, &mut documents).await?;
+    }
+    documents.into_iter().map(Object::recognise).collect()
+}
+
 async fn list(client: &Client, path: &str, documents: &mut Vec<Document>) -> Result<()> {
     let plural = path.rsplit('/').next().unwrap_or(path);
     let cannot = || format!("cannot list {plural}");

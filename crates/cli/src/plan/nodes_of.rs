@@ -26,7 +26,7 @@ impl Given {
 }
 
 /// The nodes among objects; what cannot be read as one is passed over.
-pub fn nodes_of(objects: &[Object]) -> Given {
+pub fn nodes_of<'a>(objects: impl Iterator<Item = &'a Object>) -> Given {
     let mut found = Given::default();
     for object in objects {
         let value = &object.document.value;

@@ -6,13 +6,14 @@
 use super::group::{self, GroupObjects, group_objects};
 use super::seen::{Seen, SeenPod};
 use super::status::{self, Ended};
-use super::{name, pods};
+use super::{name, pods, written_levels};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::time::Duration;
-use trellis_api::kinds::osmo::{GroupStatus, Pool, State, Task, TaskGroup, TaskStatus, WorkflowStatus};
-use trellis_api::names::osmo;
+use trellis_api::kinds::osmo::{GroupStatus, Pool, PoolSpec, State, Task, TaskGroup, TaskStatus, WorkflowStatus};
+use trellis_api::names::{annotation, osmo};
 use trellis_api::osmo::units;
 
 /// How often a task is begun anew.
@@ -29,6 +30,8 @@ pub struct Plan {
     pub create: Vec<GroupObjects>,
     /// Pods to be deleted, by name and uid.
     pub delete: Vec<(String, String)>,
+    /// Names of PodGroups whose groups have ended: as long as a gang is there, its place is held.
+    pub release: Vec<String>,
     /// When time alone makes something due.
     pub look_again: Option<Timestamp>,
 }
@@ -40,6 +43,10 @@ pub fn decide(seen: &Seen, now: Timestamp) -> Plan {
     let mut plan = Plan::default();
     plan.status.observed_generation = workflow.metadata.generation;
     plan.status.conditions = before.map(|before| before.conditions.clone()).unwrap_or_default();
+    plan.status.pool = before.and_then(|before| before.pool.clone());
+    if plan.status.pool.is_none() {
+        plan.status.pool = seen.pool.as_ref().and_then(|pool| pool.metadata.name.clone());
+    }
     for group in group::groups(workflow) {
         let was = status::before(before, &group.name).cloned();
         let decided = Deciding { seen, group: &group, now, plan: &mut plan }.group(was.unwrap_or_default());
@@ -80,17 +87,43 @@ impl Deciding<'_> {
             }
             None => {}
         }
-        let Some(pool) = &self.seen.pool else {
-            let message = Some("its pool is not there".to_owned());
-            return GroupStatus { state: State::Processing, message, ..status };
-        };
-        status.queued_at.get_or_insert(Time(self.now));
-        let create = self.tasks(&mut status, pool);
-        let status = self.outcome(status, pool);
+        let pool = self.pool();
+        if status.queued_at.is_none() {
+            let Some(pool) = &pool else {
+                let message = Some("its pool is not there".to_owned());
+                return GroupStatus { state: State::Processing, message, ..status };
+            };
+            // The pool may have changed since the workflow was admitted; what is required is not passed over.
+            if let Some(key) = self.unknown_key(pool) {
+                let message = format!("its pool has no topology key {key:?} any more");
+                return self.end(status, State::FailedSubmission, Some(message));
+            }
+            status.queued_at = Some(Time(self.now));
+        }
+        let create = self.tasks(&mut status, pool.as_ref());
+        let status = self.outcome(status, pool.as_ref());
         if !status.state.is_final() && create != GroupObjects::default() {
             self.plan.create.push(create);
         }
         status
+    }
+
+    /// The pool, with the levels that the group was made for.
+    fn pool(&self) -> Option<Pool> {
+        let mut pool = self.seen.pool.clone()?;
+        let gang = osmo::group(name(&self.seen.workflow), &self.group.name);
+        if let Some(levels) = self.seen.levels.get(&gang) {
+            pool.spec.topology_keys.clone_from(levels);
+        }
+        Some(pool)
+    }
+
+    /// A level that tasks speak of and the pool does not have.
+    fn unknown_key(&self, pool: &Pool) -> Option<String> {
+        let spec = &self.seen.workflow.spec;
+        let asked = self.group.tasks.iter().filter_map(|task| spec.resource_of(task));
+        let mut keys = asked.flat_map(|resource| &resource.topology).map(|requirement| &requirement.key);
+        keys.find(|key| pool.spec.level(key).is_none()).cloned()
     }
 
     /// The first group that this one needs and that has not completed.
@@ -109,9 +142,8 @@ impl Deciding<'_> {
     }
 
     /// Every task by its pod; what is missing is made.
-    fn tasks(&mut self, status: &mut GroupStatus, pool: &Pool) -> GroupObjects {
+    fn tasks(&mut self, status: &mut GroupStatus, pool: Option<&Pool>) -> GroupObjects {
         let workflow = &self.seen.workflow;
-        let objects = group_objects(workflow, self.group, pool);
         let mut missing = Vec::new();
         for (i, task) in self.group.tasks.iter().enumerate() {
             let now = &mut status.tasks[i];
@@ -126,22 +158,41 @@ impl Deciding<'_> {
                     }
                     if !now.state.is_final() {
                         now.state = if now.retries > 0 { State::Rescheduled } else { State::Processing };
-                        missing.push(pods::task_pod(workflow, self.group, pool, i, now.retries));
+                        missing.push((i, now.retries));
                     }
                 }
             }
         }
-        let is_missing = |name: &Option<String>, there: &std::collections::BTreeSet<String>| {
-            name.as_ref().is_some_and(|name| !there.contains(name))
+        let Some(pool) = pool.filter(|pool| !missing.is_empty() || !self.is_furnished(pool)) else {
+            return GroupObjects::default();
         };
+        let objects = group_objects(workflow, self.group, pool);
+        let is_missing =
+            |name: &Option<String>, there: &BTreeSet<String>| name.as_ref().is_some_and(|name| !there.contains(name));
         let create = GroupObjects {
             pod_group: objects.pod_group.filter(|object| is_missing(&object.metadata.name, &self.seen.pod_groups)),
             service: objects.service.filter(|object| is_missing(&object.metadata.name, &self.seen.services)),
             files: objects.files,
-            pods: missing,
+            pods: pods::task_pods(workflow, self.group, pool, &missing),
         };
         let files = create.files.iter().filter(|object| is_missing(&object.metadata.name, &self.seen.files));
-        GroupObjects { files: files.cloned().collect(), ..create }
+        let files = files.cloned().collect();
+        let mut create = GroupObjects { files, ..create };
+        if let Some(gang) = create.pod_group.as_mut().filter(|_| !pool.spec.topology_keys.is_empty()) {
+            let levels = written_levels(&pool.spec.topology_keys);
+            gang.metadata.annotations.get_or_insert_default().insert(annotation::POOL_LEVELS.to_owned(), levels);
+        }
+        create
+    }
+
+    /// Whether what stands around the pods is there.
+    fn is_furnished(&self, pool: &Pool) -> bool {
+        let workflow = name(&self.seen.workflow);
+        let gang = osmo::group(workflow, &self.group.name);
+        let with_files = self.group.tasks.iter().filter(|task| !task.files.is_empty());
+        (!pool.spec.knows_topology() || self.seen.pod_groups.contains(&gang))
+            && (self.group.tasks.len() < 2 || self.seen.services.contains(&gang))
+            && with_files.into_iter().all(|task| self.seen.files.contains(&osmo::task(workflow, &task.name)))
     }
 
     /// What a pod says of its task.
@@ -181,7 +232,7 @@ impl Deciding<'_> {
     }
 
     /// What the tasks come to, and whether it took too long.
-    fn outcome(&mut self, mut status: GroupStatus, pool: &Pool) -> GroupStatus {
+    fn outcome(&mut self, mut status: GroupStatus, pool: Option<&Pool>) -> GroupStatus {
         let (state, message) = status::of_group(self.group, &status.tasks);
         if state.is_final() {
             return self.end(status, state, message);
@@ -196,7 +247,8 @@ impl Deciding<'_> {
             status.message = self.seen.explanations.get(&gang).cloned();
         }
         let timeout = self.seen.workflow.spec.timeout.clone().unwrap_or_default();
-        let spec = &pool.spec;
+        let without = PoolSpec::default();
+        let spec = pool.map_or(&without, |pool| &pool.spec);
         let (since, limit, late) = match &status.started_at {
             Some(started) => {
                 let limit = limit(
@@ -236,9 +288,11 @@ impl Deciding<'_> {
         GroupStatus { state, message, ended_at: Some(Time(self.now)), ..status }
     }
 
-    /// Pods of a group that has ended do not go on.
+    /// Pods of a group that has ended do not go on, and its place is free.
     fn clear(&mut self) {
         let workflow = name(&self.seen.workflow);
+        let gang = osmo::group(workflow, &self.group.name);
+        self.plan.release.extend(Some(gang).filter(|gang| self.seen.pod_groups.contains(gang)));
         for task in &self.group.tasks {
             let name = osmo::task(workflow, &task.name);
             if let Some(pod) = self.seen.pods.get(&name).filter(|pod| !pod.is_finished() && !pod.is_terminating) {

@@ -26,6 +26,13 @@ pub fn task_pod(workflow: &Workflow, group: &TaskGroup, pool: &Pool, task: usize
     Maker::new(workflow, group, pool, &super::tree(group, &workflow.spec, &pool.spec)).pod(task, retry)
 }
 
+/// Pods of tasks of a group, each begun anew so many times.
+pub(super) fn task_pods(workflow: &Workflow, group: &TaskGroup, pool: &Pool, tasks: &[(usize, i32)]) -> Vec<Pod> {
+    let tree = super::tree(group, &workflow.spec, &pool.spec);
+    let maker = Maker::new(workflow, group, pool, &tree);
+    tasks.iter().map(|(task, retry)| maker.pod(*task, *retry)).collect()
+}
+
 /// Makes the pods of a group.
 pub(super) struct Maker<'a> {
     workflow: &'a Workflow,

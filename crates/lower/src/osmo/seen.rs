@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::Pod;
 use std::collections::{BTreeMap, BTreeSet};
-use trellis_api::kinds::osmo::{Pool, Workflow};
+use trellis_api::kinds::osmo::{Pool, TopologyKey, Workflow};
 use trellis_api::names::osmo;
 
 /// What was seen.
@@ -22,6 +22,8 @@ pub struct Seen {
     pub files: BTreeSet<String>,
     /// Why gangs wait, by the names of their PodGroups.
     pub explanations: BTreeMap<String, String>,
+    /// The pool's levels that gangs were made for, by the names of their PodGroups: the pool may have others by now.
+    pub levels: BTreeMap<String, Vec<TopologyKey>>,
 }
 
 /// A pod, as far as decisions look at it.

@@ -2,6 +2,7 @@
 
 use crate::support::{first_group, object, pool, requirements, workflow};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use trellis_api::admission::object::Kind;
 use trellis_api::kinds::osmo::{Pool, Workflow};
 use trellis_lower::osmo::{group_objects, is_current, levels, pool_objects, priority_classes, task_pod};
@@ -183,12 +184,12 @@ fn osmo2_5_templates_of_pool_and_platform_go_under_the_pod() {
 
 #[test]
 fn s004_requirements_view_available_topology_keys() {
-    let node = |zone: &str, rack: Option<&str>| -> k8s_openapi::api::core::v1::Node {
+    let node = |zone: &str, rack: Option<&str>| -> BTreeMap<String, String> {
         let mut labels = json!({"l/zone": zone, "l/spine": "s", "l/host": "h"});
         if let Some(rack) = rack {
             labels["l/rack"] = json!(rack);
         }
-        serde_json::from_value(json!({"metadata": {"labels": labels}})).expect("a node")
+        serde_json::from_value(labels).expect("labels")
     };
     let nodes = [node("a", Some("r1")), node("a", Some("r2")), node("b", Some("r1")), node("c", None)];
     let (whole, found) = levels(&pool().spec, &nodes);

@@ -82,7 +82,13 @@ struct Hook {
 
 const AUTHORIZER: &str = "authorizer-webhook";
 const MUTATING: [&str; 2] = ["podcliqueset-defaulting-webhook", "clustertopology-defaulting-webhook"];
-const VALIDATING: [&str; 3] = ["podcliqueset-validating-webhook", "clustertopology-validating-webhook", AUTHORIZER];
+const VALIDATING: [&str; 5] = [
+    "podcliqueset-validating-webhook",
+    "clustertopology-validating-webhook",
+    "pool-validating-webhook",
+    "workflow-validating-webhook",
+    AUTHORIZER,
+];
 
 /// The configurations, for webhooks that are reached in this way and vouched for by this bundle of authorities.
 ///
@@ -124,7 +130,7 @@ pub fn configurations(
             name: "pcs.validating.webhooks.grove.io",
             path: path::VALIDATE_SET,
             rules: vec![sets(&["podcliquesets"], &both), sets(&["podcliquesets/scale"], &["UPDATE"])],
-            conditions: vec![not_deleted],
+            conditions: vec![not_deleted.clone()],
             objects: None,
         },
         Hook {
@@ -133,6 +139,22 @@ pub fn configurations(
             path: path::VALIDATE_TOPOLOGY,
             rules: topologies(),
             conditions: vec![not_operator.clone()],
+            objects: None,
+        },
+        Hook {
+            configuration: VALIDATING[2],
+            name: "pool.validating.webhooks.trellis.dev",
+            path: path::VALIDATE_POOL,
+            rules: vec![rule(group::TRELLIS, &[group::V1ALPHA1], &["pools"], &both)],
+            conditions: vec![not_deleted.clone()],
+            objects: None,
+        },
+        Hook {
+            configuration: VALIDATING[3],
+            name: "workflow.validating.webhooks.trellis.dev",
+            path: path::VALIDATE_WORKFLOW,
+            rules: vec![rule(group::TRELLIS, &[group::V1ALPHA1], &["workflows"], &both)],
+            conditions: vec![not_deleted],
             objects: None,
         },
     ];
@@ -367,6 +389,6 @@ mod tests {
             r#"request.userInfo.username != "a \"b\"""#
         );
         assert_eq!(hook.client_config.url.as_deref(), Some("https://127.0.0.1:9443/webhooks/validate-clustertopology"));
-        assert_eq!(odd.validating.len(), 2);
+        assert_eq!(odd.validating.len(), 4);
     }
 }

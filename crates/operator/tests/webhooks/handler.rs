@@ -14,8 +14,15 @@ use trellis_testkit::mutate::{Dice, mutate};
 
 use crate::cases::SMALL_SET;
 
-const PATHS: [&str; 5] =
-    [path::DEFAULT_SET, path::VALIDATE_SET, path::DEFAULT_TOPOLOGY, path::VALIDATE_TOPOLOGY, path::AUTHORIZE];
+const PATHS: [&str; 7] = [
+    path::DEFAULT_SET,
+    path::VALIDATE_SET,
+    path::DEFAULT_TOPOLOGY,
+    path::VALIDATE_TOPOLOGY,
+    path::VALIDATE_POOL,
+    path::VALIDATE_WORKFLOW,
+    path::AUTHORIZE,
+];
 
 /// A handler whose every look at the cluster fails.
 fn blind() -> Handler {

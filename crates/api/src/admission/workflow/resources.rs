@@ -103,6 +103,17 @@ fn check_rights(spec: &WorkflowSpec, groups: &[Written<'_>], pool: &Pool, errors
                     errors.push(FieldError::forbidden(&path.child(field), message));
                 }
             }
+            for (i, mount) in task.volume_mounts.iter().enumerate() {
+                let from = mount.split_once(':').map_or(mount.as_str(), |(from, _)| from);
+                if !platform.allowed_mounts.iter().any(|allowed| allowed == from) {
+                    let allowed = match platform.allowed_mounts.as_slice() {
+                        [] => "none".to_owned(),
+                        allowed => allowed.join(", "),
+                    };
+                    let message = format!("platform {name:?} does not allow {from:?}; it allows {allowed}");
+                    errors.push(FieldError::forbidden(&path.child("volumeMounts").index(i), message));
+                }
+            }
         }
     }
 }

@@ -137,6 +137,9 @@ pub struct Platform {
     /// Whether tasks may be privileged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub privileged_allowed: Option<bool>,
+    /// Folders of the host that tasks may have; none if omitted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed_mounts: Vec<String>,
     /// The same as the pool's, for this platform.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(schema_with = "any_values")]

@@ -24,7 +24,7 @@ use std::fmt;
     crates(kube_core = "::kube_core"),
     doc = "An OSMO workflow: groups of tasks that start together, within the topology that they ask for.",
     printcolumn(name = "Status", type_ = "string", json_path = ".status.state"),
-    printcolumn(name = "Pool", type_ = "string", json_path = ".spec.pool"),
+    printcolumn(name = "Pool", type_ = "string", json_path = ".status.pool"),
     printcolumn(name = "Priority", type_ = "string", json_path = ".spec.priority", priority = "1"),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]

@@ -67,7 +67,10 @@ pub struct WorkflowStatus {
     /// Why it waits or failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Conditions: `Admitted`, `Complete`, `Feasible`.
+    /// The pool that it runs in, once it has begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool: Option<String>,
+    /// Conditions: `Admitted` where no webhook judges, `Complete`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "conditions_schema")]
     pub conditions: Vec<Condition>,

@@ -112,6 +112,19 @@ fn d32_a_platform_is_needed_only_where_the_pool_lists_some() {
 }
 
 #[test]
+fn osmo2_3_folders_of_the_host_are_those_that_the_platform_allows() {
+    let mounts = "workflow.groups[0].tasks[0].volumeMounts: ['/data:/mnt', /raw]";
+    workflow(&[mounts]).gives(&[]);
+    workflow(&[mounts]).pool(&["platforms: {gb200: {allowed_mounts: [/data]}}", "default_platform: gb200"]).gives(&[
+        "workflow.groups[0].tasks[0].volumeMounts[1]: Forbidden: platform \"gb200\" does not allow \"/raw\"; it allows /data",
+    ]);
+    workflow(&[mounts]).pool(&["platforms: {gb200: {}}", "default_platform: gb200"]).gives(&[
+        "workflow.groups[0].tasks[0].volumeMounts[0]: Forbidden: platform \"gb200\" does not allow \"/data\"; it allows none",
+        "workflow.groups[0].tasks[0].volumeMounts[1]: Forbidden: …",
+    ]);
+}
+
+#[test]
 fn osmo2_4_what_is_guaranteed_is_enough_for_a_group() {
     let share = "resources: {gpu: {guarantee: 7}}";
     workflow(&[]).pool(&[share]).gives(&[
