@@ -23,7 +23,7 @@ async fn describe(args: &DescribeArgs) -> Result<()> {
     let pools = get::pools(&client).await?;
     let found = pools.iter().find(|pool| pool.name_any() == args.name || pool.name_any() == osmo::legal(&args.name));
     let Some(pool) = found else {
-        let names: Vec<String> = pools.iter().map(|pool| pool.name_any()).collect();
+        let names: Vec<String> = pools.iter().map(kube::ResourceExt::name_any).collect();
         match names.as_slice() {
             [] => bail!("there is no pool {:?}; there are no pools", args.name),
             names => bail!("there is no pool {:?}; there are {}", args.name, names.join(", ")),

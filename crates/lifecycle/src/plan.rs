@@ -18,6 +18,8 @@ pub struct Plan {
     pub statuses: Vec<Write>,
     /// What must be true, by a fresh look, before anything is deleted: a deletion never rests on a cache alone.
     pub confirm: Vec<Confirm>,
+    /// What must be true, by a fresh look, before anything is written: what cannot be taken back never rests on a cache alone either.
+    pub certain: Vec<Confirm>,
     /// What people are told once the writes are carried out.
     pub notes: Vec<Note>,
     /// What people are told with the statuses.

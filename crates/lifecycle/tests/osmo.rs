@@ -171,14 +171,14 @@ impl World {
         self.edit(Kind::Pool, "", name, &json!({"spec": {"topology_keys": keys}}));
     }
 
-    fn make_workflow(&mut self, more: Value) {
+    fn make_workflow(&mut self, more: &Value) {
         let task = |name: &str| json!({"name": name, "image": "i", "command": ["c"]});
         let topology = json!([{"key": "rack"}]);
         let mut spec = json!({
             "groups": [{"name": "g", "tasks": [task("a"), task("b")]}],
             "resources": {"default": {"gpu": 1, "topology": topology}},
         });
-        merged(&mut spec, &more);
+        merged(&mut spec, more);
         self.put(Kind::Workflow, "ns", "w", json!({ "spec": spec }));
     }
 
@@ -263,7 +263,7 @@ fn levels_that_change_leave_no_moment_in_which_a_gang_is_without_its_own() {
         let mut world = World::default();
         world.make_pool("p", &["zone", "rack"]);
         world.settle_pools(backwards, |_| {});
-        world.make_workflow(json!({}));
+        world.make_workflow(&json!({}));
         world.settle_workflow();
         no_gap(&world);
         world.set_keys("p", &["rack", "zone"]);
@@ -291,7 +291,7 @@ fn levels_that_change_leave_no_moment_in_which_a_gang_is_without_its_own() {
 fn a_status_comes_before_what_follows_from_it_and_a_gang_before_its_pods() {
     let mut world = World::default();
     world.make_pool("p", &["rack"]);
-    world.make_workflow(json!({"timeout": {"exec_timeout": "1h"}}));
+    world.make_workflow(&json!({"timeout": {"exec_timeout": "1h"}}));
     world.settle_workflow();
     let created = |site| world.sites.iter().position(|it| *it == site).expect("it was written");
     assert!(created(site::WORKFLOW_STATUS) < created(site::WORKFLOW_OBJECT));
@@ -323,7 +323,7 @@ fn a_task_that_is_begun_anew_keeps_its_leaf() {
     world.make_pool("p", &["zone", "rack"]);
     let topology = |group: &str| json!({"gpu": 1, "topology": [{"key": "rack", "group": group}]});
     let task = |name: &str| json!({"name": name, "image": "i", "command": ["c"], "resource": name});
-    world.make_workflow(json!({
+    world.make_workflow(&json!({
         "groups": [{"name": "g", "tasks": [task("a"), task("b")]}],
         "resources": {"a": topology("one"), "b": topology("two")},
     }));
@@ -347,7 +347,7 @@ fn a_task_that_is_begun_anew_keeps_its_leaf() {
 fn a_pool_that_has_lost_a_key_fails_what_has_not_begun() {
     let mut world = World::default();
     world.make_pool("p", &["zone"]);
-    world.make_workflow(json!({}));
+    world.make_workflow(&json!({}));
     world.settle_workflow();
     assert_eq!((world.state(), world.names(Kind::Pod).len()), ("FAILED_SUBMISSION", 0));
 }
@@ -355,7 +355,7 @@ fn a_pool_that_has_lost_a_key_fails_what_has_not_begun() {
 #[test]
 fn where_no_webhook_judges_a_fault_shows_and_is_forgotten_when_it_is_mended() {
     let mut world = World::default();
-    world.make_workflow(json!({}));
+    world.make_workflow(&json!({}));
     let plan = world.workflow_plan(true);
     world.carry_out(&plan.writes[0]);
     assert!(world.workflow_plan(true).writes.is_empty());
@@ -375,10 +375,10 @@ fn where_no_webhook_judges_a_fault_shows_and_is_forgotten_when_it_is_mended() {
 fn what_an_earlier_workflow_of_the_name_left_is_waited_for() {
     let mut world = World::default();
     world.make_pool("p", &["rack"]);
-    world.make_workflow(json!({}));
+    world.make_workflow(&json!({}));
     world.settle_workflow();
     world.objects.remove(&target(Kind::Workflow, "ns", "w"));
-    world.make_workflow(json!({}));
+    world.make_workflow(&json!({}));
     world.settle_workflow();
     let owner = |world: &World, name: &str| {
         world.objects[&target(Kind::Pod, "ns", name)]["metadata"]["ownerReferences"][0]["uid"].clone()
@@ -397,7 +397,7 @@ fn what_an_earlier_workflow_of_the_name_left_is_waited_for() {
 fn a_workflow_that_is_going_makes_nothing() {
     let mut world = World::default();
     world.make_pool("p", &["rack"]);
-    world.make_workflow(json!({}));
+    world.make_workflow(&json!({}));
     world.edit(Kind::Workflow, "ns", "w", &json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}));
     assert_eq!(world.workflow_plan(false), Plan::default());
 }

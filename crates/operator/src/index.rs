@@ -447,6 +447,7 @@ impl Index {
         if !table.is_known() {
             table.is_unserved = true;
             T::appears(&tables, &mut keys);
+            self.listed.notify_waiters();
         }
         keys
     }
@@ -483,8 +484,9 @@ impl Index {
                     && tables.bindings.is_listed()
                     && tables.autoscalers.is_listed()
                     && tables.topologies.is_listed()
-                    && tables.pools.is_listed()
-                    && tables.workflows.is_listed()
+                    // Who does without pools need not know them.
+                    && tables.pools.is_known()
+                    && tables.workflows.is_known()
                     && tables.files.is_listed()
                     && tables.classes.is_listed()
             };

@@ -1,10 +1,18 @@
 //! OSMO's pools and workflows: one turn of a pool's key, and of a workflow's.
 
+use std::time::Duration;
+
+use kube::Api;
+use kube::api::ListParams;
+use trellis_api::kinds::kai::KaiPodGroup;
+use trellis_api::names::{MANAGED_BY, label, osmo};
 use trellis_lifecycle::osmo::{decide_pool, decide_workflow};
-use trellis_lifecycle::{Failure, Kind, Plan};
+use trellis_lifecycle::{Action, Failure, Kind, Plan};
 
 use crate::work::{Carried, Turn, Workers};
 
+/// How long a list of gangs may take.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// A workflow or pool takes a few passes; a bound, should decisions and writes chase each other.
 const PASSES_MAX: usize = 100;
 /// How many passes in a row may find only that they were decided on an old view.
@@ -34,6 +42,40 @@ impl Workers {
         .await
     }
 
+    /// Carries out a plan. A Topology is deleted because no gang speaks of it, and a deletion never rests on a cache alone.
+    async fn carry_out_if_certain(&self, plan: &Plan) -> Carried {
+        let deletes = plan
+            .writes
+            .iter()
+            .any(|write| write.target.kind == Kind::KaiTopology && matches!(write.action, Action::Delete { .. }));
+        if deletes {
+            match self.gangs_are_as_seen().await {
+                Ok(true) => {}
+                Ok(false) => return Carried::Stale,
+                Err(description) => {
+                    return Carried::Failed(vec![Failure { code: "ERR_LIST_GANGS".to_owned(), description }]);
+                }
+            }
+        }
+        self.carry_out(plan).await
+    }
+
+    /// Whether the gangs of workflows are those that we have seen. Those that are not are in the index afterwards.
+    async fn gangs_are_as_seen(&self) -> Result<bool, String> {
+        let api: Api<KaiPodGroup> = Api::all(self.client.clone());
+        let ours = format!("{}={MANAGED_BY},{}", label::MANAGED_BY, osmo::label::WORKFLOW);
+        let listed = tokio::time::timeout(PATIENCE, api.list(&ListParams::default().labels(&ours))).await;
+        let listed = listed.map_err(|_| "the list of PodGroups takes too long".to_owned())?;
+        let listed = listed.map_err(|error| format!("cannot list PodGroups: {error}"))?;
+        let mut are_known = true;
+        for group in listed {
+            let touched = self.index.put(group);
+            are_known &= touched.is_empty();
+            touched.into_iter().for_each(|key| self.queue.add(key));
+        }
+        Ok(are_known)
+    }
+
     /// Decides and acts until nothing is left to write, or nothing can be decided yet.
     async fn passes(&self, kind: Kind, namespace: &str, name: &str, decide: impl Fn() -> Option<Plan>) -> Turn {
         let mut stale = 0;
@@ -42,7 +84,7 @@ impl Workers {
             if plan.writes.is_empty() {
                 return self.finish(plan, namespace, name).await;
             }
-            match self.carry_out(&plan).await {
+            match self.carry_out_if_certain(&plan).await {
                 Carried::Out => {
                     stale = 0;
                     plan.notes.into_iter().for_each(|note| self.say(note, namespace, name));

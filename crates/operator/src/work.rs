@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use tracing::{debug, warn};
 use trellis_api::settings::Settings;
 use trellis_controller::events::{self, About, Events};
-use trellis_lifecycle::{Action, Around, Failure, Kind, Note, Plan, Target, decide};
+use trellis_lifecycle::{Action, Around, Confirm, Failure, Kind, Note, Plan, Target, decide};
 
 use crate::Now;
 use crate::act::{Actor, Outcome};
@@ -211,8 +211,9 @@ impl Workers {
     /// Carries out the writes of a plan.
     pub async fn carry_out(&self, plan: &Plan) -> Carried {
         let deletes = plan.writes.iter().any(|write| matches!(write.action, Action::Delete { .. }));
-        if deletes && !plan.confirm.is_empty() {
-            match self.actor.confirmed(&plan.confirm).await {
+        let confirm: Vec<Confirm> = plan.confirm.iter().filter(|_| deletes).chain(&plan.certain).cloned().collect();
+        if !confirm.is_empty() {
+            match self.actor.confirmed(&confirm).await {
                 Ok(true) => {}
                 Ok(false) => {
                     self.metrics.stale();

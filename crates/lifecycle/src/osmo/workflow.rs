@@ -6,7 +6,7 @@ use crate::children;
 use crate::diff;
 use crate::observed::ByName;
 use crate::picture::is_owned_by;
-use crate::plan::{Action, Kind, Note, Plan, Target, Write, site};
+use crate::plan::{Action, Confirm, Kind, Note, Plan, Target, Write, site};
 use crate::pod::Pod;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ConfigMap, Service};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use trellis_api::admission::{Pools, pool_of_workflow, validate_workflow};
 use trellis_api::kinds::kai::KaiPodGroup;
 use trellis_api::kinds::osmo::{State, Workflow, WorkflowStatus};
-use trellis_api::names::annotation;
+use trellis_api::names::{annotation, osmo};
 use trellis_lower::osmo::{self as lowered, GroupObjects, Seen, SeenPod};
 
 /// Whether the workflow was found to be sound, where no webhook has judged it.
@@ -75,11 +75,44 @@ pub fn decide(observed: &WorkflowObserved, pools: &Pools, judges: bool, now: Tim
     if let Some(time) = due.look_again {
         plan.wake(time);
     }
+    make_certain(workflow, observed, &due.status, pools, &mut plan);
     if !write_status(workflow, due.status, &said, now, &mut plan) {
         objects(workflow, observed, due.create, &mut plan);
         give_up(workflow, observed, &due.delete, &due.release, &mut plan);
     }
     plan
+}
+
+/// What cannot be taken back is looked at once more: a pod that is lost is counted, and a group that its pool has no key for has failed.
+fn make_certain(
+    workflow: &Workflow,
+    observed: &WorkflowObserved,
+    status: &WorkflowStatus,
+    pools: &Pools,
+    plan: &mut Plan,
+) {
+    let name = workflow.metadata.name.as_deref().unwrap_or_default();
+    let before = |group: &str| workflow.status.iter().flat_map(|it| &it.groups).find(|it| it.name == group);
+    for group in &status.groups {
+        let old = before(&group.name);
+        for task in &group.tasks {
+            let given_up = old.and_then(|old| old.tasks.iter().find(|it| it.name == task.name)?.given_up.as_ref());
+            let pod = osmo::task(name, &task.name);
+            let is_there = |uid: &String| observed.pods.get(&pod).is_some_and(|it| it.uid() == uid.as_str());
+            if let Some(uid) = task.given_up.as_ref().filter(|uid| given_up != Some(*uid) && !is_there(uid)) {
+                let namespace = workflow.metadata.namespace.clone().unwrap_or_default();
+                plan.certain.push(Confirm::Gone(Target { kind: Kind::Pod, namespace, name: pod }, uid.clone()));
+            }
+        }
+        let has_failed = group.state == State::FailedSubmission && old.is_none_or(|old| old.state != group.state);
+        if let Some(pool) = status.pool.as_ref().and_then(|pool| pools.get(pool)).filter(|_| has_failed) {
+            let version = pool.metadata.resource_version.clone().unwrap_or_default();
+            let confirm = Confirm::Version(Target::of(Kind::Pool, &pool.metadata), version);
+            if !plan.certain.contains(&confirm) {
+                plan.certain.push(confirm);
+            }
+        }
+    }
 }
 
 /// What the pure part looks at.

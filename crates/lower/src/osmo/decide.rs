@@ -201,13 +201,18 @@ impl Deciding<'_> {
         now.node.clone_from(&pod.node);
         now.exit_code = pod.exit_code;
         now.message = None;
-        if !pod.is_finished() {
-            if pod.is_terminating && now.given_up.as_ref() != Some(&pod.uid) {
+        // How a pod ends that was told to go says nothing of its task.
+        if pod.is_terminating {
+            if now.given_up.as_ref() != Some(&pod.uid) {
                 give_up(now, "its pod was deleted");
             }
             if !now.state.is_final() {
-                now.state = status::of_pod(pod);
+                now.state = State::Rescheduled;
             }
+            return;
+        }
+        if !pod.is_finished() {
+            now.state = status::of_pod(pod);
             return;
         }
         match status::ended(task, pod) {
@@ -223,9 +228,7 @@ impl Deciding<'_> {
                 }
                 if !now.state.is_final() {
                     now.state = State::Rescheduled;
-                    if !pod.is_terminating {
-                        self.plan.delete.push((osmo::task(name(&self.seen.workflow), &task.name), pod.uid.clone()));
-                    }
+                    self.plan.delete.push((osmo::task(name(&self.seen.workflow), &task.name), pod.uid.clone()));
                 }
             }
         }
@@ -288,17 +291,21 @@ impl Deciding<'_> {
         GroupStatus { state, message, ended_at: Some(Time(self.now)), ..status }
     }
 
-    /// Pods of a group that has ended do not go on, and its place is free.
+    /// Pods of a group that has ended do not go on. When all are on their way, its place is free; not before, so that no scheduler
+    /// takes one of them for a pod on its own.
     fn clear(&mut self) {
         let workflow = name(&self.seen.workflow);
-        let gang = osmo::group(workflow, &self.group.name);
-        self.plan.release.extend(Some(gang).filter(|gang| self.seen.pod_groups.contains(gang)));
+        let mut are_going = true;
         for task in &self.group.tasks {
             let name = osmo::task(workflow, &task.name);
             if let Some(pod) = self.seen.pods.get(&name).filter(|pod| !pod.is_finished() && !pod.is_terminating) {
                 self.plan.delete.push((name, pod.uid.clone()));
+                are_going = false;
             }
         }
+        let gang = osmo::group(workflow, &self.group.name);
+        let is_there = self.seen.pod_groups.contains(&gang);
+        self.plan.release.extend(Some(gang).filter(|_| are_going && is_there));
     }
 }
 

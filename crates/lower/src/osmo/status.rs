@@ -33,7 +33,6 @@ pub(super) fn ended(task: &Task, pod: &SeenPod) -> Ended {
 /// How far a pod that has not ended has come.
 pub(super) fn of_pod(pod: &SeenPod) -> State {
     match (&pod.node, pod.phase.as_str()) {
-        _ if pod.is_terminating => State::Rescheduled,
         (None, _) => State::Scheduling,
         (Some(_), "Running") => State::Running,
         (Some(_), _) => State::Initializing,

@@ -202,6 +202,37 @@ fn issue8_6_a_task_that_is_lost_begins_anew_with_its_leaf() {
     world.seen.pods.remove("w-helper");
     world.settle();
     assert_eq!(retries(&world), 3);
+    // How one ends that was told to go says nothing, though it leads and its code is 0.
+    world.runs("lead").pod("lead", |pod| pod.is_terminating = true);
+    world.settle();
+    world.ends("lead", 0);
+    world.is("RUNNING train=SCHEDULING(lead=RESCHEDULED helper=SCHEDULING) verdict=WAITING(judge=WAITING)");
+}
+
+/// A gang's place is given up when its pods are on their way, and not before.
+#[test]
+fn issue8_6_a_group_that_has_ended_frees_its_place() {
+    let mut world = World::new(|_| {});
+    world.settle();
+    world.runs("lead").runs("helper");
+    world.settle();
+    world.seen.pod_groups.insert("w-train".to_owned());
+    world.ends("lead", 0);
+    let plan = decide(&world.seen, world.now);
+    assert_eq!((plan.delete.len(), plan.release.len()), (1, 0));
+    world.seen.workflow.status = Some(plan.status);
+    world.pod("helper", |pod| pod.is_terminating = true);
+    let plan = decide(&world.seen, world.now);
+    assert_eq!((plan.delete.len(), plan.release.as_slice()), (0, ["w-train".to_owned()].as_slice()));
+}
+
+#[test]
+fn osmo3_2_a_pool_that_has_lost_a_key_fails_a_group_that_has_not_begun() {
+    let mut world = World::new(|_| {});
+    world.seen.pool.as_mut().expect("a pool").spec.topology_keys.clear();
+    let plan = world.settle();
+    assert_eq!(plan.status.groups[0].state, State::FailedSubmission, "{:?}", plan.status);
+    assert_eq!(world.pods_made, 0);
 }
 
 /// A decision that is made twice on the same view counts a loss once.
