@@ -9,6 +9,7 @@ use trellis_api::names::{MANAGED_BY, label, osmo};
 use trellis_lifecycle::osmo::{decide_pool, decide_workflow};
 use trellis_lifecycle::{Action, Failure, Kind, Plan};
 
+use crate::queue::Key;
 use crate::work::{Carried, Turn, Workers};
 
 /// How long a list of gangs may take.
@@ -60,6 +61,16 @@ impl Workers {
         self.carry_out(plan).await
     }
 
+    /// Has all pools looked at when gangs of workflows come or go: what we have written ourselves, a watch does not tell as news.
+    fn tell_pools(&self, plan: &Plan) {
+        let is_gang = |plan: &Plan| plan.writes.iter().any(|write| write.target.kind == Kind::KaiPodGroup);
+        if is_gang(plan) {
+            let names: Vec<String> =
+                self.index.tables().pools.all().filter_map(|pool| pool.metadata.name.clone()).collect();
+            names.into_iter().for_each(|name| self.queue.add(Key::Pool(name)));
+        }
+    }
+
     /// Whether the gangs of workflows are those that we have seen. Those that are not are in the index afterwards.
     async fn gangs_are_as_seen(&self) -> Result<bool, String> {
         let api: Api<KaiPodGroup> = Api::all(self.client.clone());
@@ -87,6 +98,7 @@ impl Workers {
             match self.carry_out_if_certain(&plan).await {
                 Carried::Out => {
                     stale = 0;
+                    self.tell_pools(&plan);
                     plan.notes.into_iter().for_each(|note| self.say(note, namespace, name));
                 }
                 Carried::Stale if stale < STALE_MAX => stale += 1,

@@ -126,7 +126,7 @@ Nodes integer .status.nodes
 Age date .metadata.creationTimestamp",
         "Workflow trellis.dev/v1alpha1 workflows workflow  Namespaced status
 Status string .status.state
-Pool string .spec.pool
+Pool string .status.pool
 Priority string .spec.priority p1
 Age date .metadata.creationTimestamp",
         "Topology kai.scheduler/v1alpha1 topologies topology  Cluster",

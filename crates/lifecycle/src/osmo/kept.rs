@@ -36,10 +36,12 @@ pub fn decide(
         let Some(named) = topology_of(group) else { continue };
         used.insert(named);
         let made_for = group.metadata.annotations.as_ref().and_then(|it| it.get(annotation::POOL_LEVELS));
-        // One that was made for other levels than the pool has now.
-        if let Some(made_for) = made_for.filter(|made_for| named == name && **made_for != levels) {
-            let kept = osmo::kept_topology(&name, made_for);
+        let Some(made_for) = made_for else { continue };
+        let kept = osmo::kept_topology(&name, made_for);
+        // One that was made for other levels than the pool has now, and has been moved or is to be.
+        if named == kept || (named == name && *made_for != levels) {
             match topologies.get(&kept) {
+                Some(_) if named == kept => {}
                 Some(_) => moves.extend(moved(group, &kept)),
                 None => drop(makes.insert((kept, made_for.as_str()))),
             }

@@ -103,15 +103,16 @@ async fn waits(world: &World) {
     assert!(world.observer.view().pods().all(|pod| pod.node().is_none()), "{}", world.observer.view().dump());
 }
 
-/// Deletes workflow and pool, and waits until nothing is left of them.
+/// Deletes a workflow, and waits until nothing is left of it.
 async fn delete(world: &World, name: &str) {
     world.delete(Workflow, name).await;
     let left = |view: &View| {
-        let is_ours = |object: &Value| !object["metadata"]["labels"][osmo::label::WORKFLOW].is_null();
-        [Pod, KaiPodGroup, Service, ConfigMap]
-            .into_iter()
-            .map(|kind| view.all(kind).filter(|(_, it)| is_ours(it)).count())
-            .sum::<usize>()
+        let is_ours = |object: &Value| {
+            let labels = &object["metadata"]["labels"];
+            !labels[osmo::label::WORKFLOW].is_null() && labels[label::PART_OF] == name
+        };
+        let kinds = [Pod, KaiPodGroup, Service, ConfigMap].into_iter();
+        kinds.map(|kind| view.all(kind).filter(|(_, it)| is_ours(it)).count()).sum::<usize>()
     };
     world.until("nothing is left of the workflow", |view| view.get(Workflow, name).is_null() && left(view) == 0).await;
 }
