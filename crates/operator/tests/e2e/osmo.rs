@@ -314,9 +314,9 @@ pub async fn levels_change_under_a_running_gang(world: &World) {
         made[0]["nodeLabel"] == RACK.1
             && made[1]["nodeLabel"] == "kubernetes.io/hostname"
             && is_true(pool, "TopologyInSync")
+            && pool["status"]["levels"][0]["key"] == RACK.0
     };
-    let view = world.until("the topology has the new levels", is_changed).await;
-    assert_eq!(view.get(Kind::Pool, &pool)["status"]["levels"][0]["key"], RACK.0);
+    let view = world.until("the topology has the new levels, and the pool says so", is_changed).await;
     let named = text(&view.get(KaiPodGroup, "training-group1")["spec"]["topologyConstraint"]["topology"]).to_owned();
     assert_ne!(named, topology);
     assert_eq!(view.get(KaiTopology, &named)["spec"]["levels"][0]["nodeLabel"], BLOCK.1);
