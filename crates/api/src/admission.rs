@@ -9,11 +9,15 @@ pub mod dynamo;
 pub(crate) mod form;
 pub mod object;
 mod pod_clique_set;
+mod pool;
 pub mod review;
+mod workflow;
 
 pub use cluster_topology::{default_cluster_topology, validate_cluster_topology};
 pub use config::validate_operator_configuration;
 pub use pod_clique_set::{default_pod_clique_set, structure as pod_clique_set_structure, validate_pod_clique_set};
+pub use pool::validate_pool;
+pub use workflow::{Pools, exit_codes, pool as pool_of_workflow, validate_workflow};
 
 use crate::field::FieldError;
 use crate::kinds::{ClusterTopology, PodCliqueSet};
@@ -28,6 +32,8 @@ pub struct ClusterView {
     pub sets: Vec<PodCliqueSet>,
     /// Namespace and name of the sets that have a live pod on a node; terminating pods count, finished ones do not.
     pub scheduled: BTreeSet<(String, String)>,
+    /// OSMO's pools by name.
+    pub pools: Pools,
 }
 
 impl ClusterView {

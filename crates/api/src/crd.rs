@@ -1,6 +1,6 @@
 //! The CustomResourceDefinitions, generated from the kinds.
 
-use crate::kinds::{ClusterTopology, PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang, dynamo, kai};
+use crate::kinds::{ClusterTopology, PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang, dynamo, kai, osmo};
 use crate::names::group::V1BETA1;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube_core::CustomResourceExt;
@@ -8,10 +8,10 @@ use serde_json::Value;
 
 /// Our own kinds.
 pub fn own() -> Vec<CustomResourceDefinition> {
-    [PodCliqueSet::crd(), PodCliqueScalingGroup::crd(), PodClique::crd(), ClusterTopology::crd(), PodGang::crd()]
-        .iter()
-        .map(tidy)
-        .collect()
+    let grove =
+        [PodCliqueSet::crd(), PodCliqueScalingGroup::crd(), PodClique::crd(), ClusterTopology::crd(), PodGang::crd()];
+    let osmo = [osmo::Pool::crd(), osmo::Workflow::crd()];
+    grove.iter().chain(&osmo).map(tidy).collect()
 }
 
 /// Name of the definition of Dynamo's kind.

@@ -6,6 +6,7 @@ pub mod config;
 pub mod dynamo;
 pub mod kai;
 mod node_resource_topology;
+pub mod osmo;
 mod pod_clique;
 mod pod_clique_scaling_group;
 mod pod_clique_set;

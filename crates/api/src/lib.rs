@@ -12,6 +12,7 @@ pub mod dynamo;
 pub mod field;
 pub mod kinds;
 pub mod names;
+pub mod osmo;
 pub mod schema;
 pub mod settings;
 

@@ -110,6 +110,8 @@ pub mod annotation {
     pub const WRITTEN_HASH: &str = "trellis.dev/written-hash";
     /// On a pod that KAI places: the topology that its gang's constraints spoke of when it was made.
     pub const POD_TOPOLOGY: &str = "trellis.dev/topology-name";
+    /// On the PodGroup of a task group: the pool's levels that it was made for, as `key=label,key=label`.
+    pub const POOL_LEVELS: &str = "trellis.dev/pool-levels";
     /// KAI: the PodGroup of a pod.
     pub const KAI_POD_GROUP: &str = "pod-group-name";
     /// KAI: the share of a GPU that a pod asks for.
@@ -220,6 +222,9 @@ pub mod profile {
     /// All profiles there are.
     pub const ALL: [&str; 3] = [TRELLIS, KAI, DEFAULT_SCHEDULER];
 }
+
+/// Names of OSMO: labels of its pods, and the names of what follows from pools and workflows.
+pub mod osmo;
 
 /// Value of the managed-by label on everything we make.
 pub const MANAGED_BY: &str = "grove-operator";

@@ -1,10 +1,12 @@
 //! The command line.
 
+use crate::osmo::Reading;
 use crate::wait::Parent;
 use clap::{Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use trellis_api::osmo::template::Values;
 
 /// Topology-aware scheduling for AI workloads on Kubernetes.
 #[derive(Debug, Parser)]
@@ -20,6 +22,10 @@ pub enum Command {
     Render(RenderArgs),
     Plan(PlanArgs),
     Explain(ExplainArgs),
+    Submit(SubmitArgs),
+    Get(GetArgs),
+    Describe(DescribeArgs),
+    Cancel(CancelArgs),
     Crds(CrdsArgs),
     Up(UpArgs),
     Kubectl(KubectlArgs),
@@ -59,7 +65,7 @@ pub enum ValidateOutput {
     Json,
 }
 
-/// Print every object that the operator would make of the PodCliqueSets and DynamoGraphDeployments in the input.
+/// Print every object that the operator would make of the PodCliqueSets, DynamoGraphDeployments, pools and workflows in the input.
 ///
 /// The objects are those of the steady state, sorted by kind and name; pods are named `<podclique>-<index>` and carry
 /// their scheduling gate. Live PodCliques and PodCliqueScalingGroups in the input give the replica counts where these
@@ -86,8 +92,9 @@ pub enum RenderOutput {
 ///
 /// The input is a cluster with its workloads, in any mix: Nodes or a SimulatedCluster, NodeResourceTopologies,
 /// ClusterTopologies or KAI Topologies, PriorityClasses, Pods, PodCliqueSets, DynamoGraphDeployments, PodGangs, KAI
-/// PodGroups, or the ZIP that KAI's /get-snapshot gives. Sets and deployments go through admission and are lowered to
-/// gangs and pods; what the input has of these already is taken as it is. All else is passed over. Nothing is changed anywhere.
+/// PodGroups, OSMO pools and workflows, or the ZIP that KAI's /get-snapshot gives. Sets, deployments and workflows go through
+/// admission and are lowered to gangs and pods; what the input has of these already is taken as it is. All else is passed
+/// over. Nothing is changed anywhere.
 ///
 ///   trellis plan -f examples/plan/cluster.yaml examples/plan/serving.yaml
 ///   trellis plan --live -f new-set.yaml     on the cluster of the current kubeconfig, as if it were applied
@@ -112,6 +119,8 @@ pub struct PlanArgs {
     /// The context in it
     #[arg(long, value_name = "NAME", requires = "live")]
     pub context: Option<String>,
+    #[command(flatten)]
+    pub osmo: OsmoArgs,
     /// Form of the output
     #[arg(short, long, value_enum, default_value_t = PlanOutput::Table)]
     pub output: PlanOutput,
@@ -137,6 +146,156 @@ pub struct InputArgs {
     /// OperatorConfiguration to judge by
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+    #[command(flatten)]
+    pub osmo: OsmoArgs,
+}
+
+/// How OSMO's workflows are read.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct OsmoArgs {
+    /// Pool for OSMO workflows, instead of the one that they name
+    #[arg(long, value_name = "POOL")]
+    pub pool: Option<String>,
+    /// Value for the templates of OSMO workflows: a number if it is one, else text; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
+    pub set: Vec<(String, String)>,
+    /// Value for the templates of OSMO workflows: always text; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
+    pub set_string: Vec<(String, String)>,
+}
+
+impl OsmoArgs {
+    /// What reading files needs of it.
+    pub fn reading(&self) -> Reading {
+        let values = Values { set: self.set.clone(), set_string: self.set_string.clone() };
+        Reading { values, pool: self.pool.clone() }
+    }
+}
+
+fn key_and_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("must be KEY=VALUE, such as shards=8".to_owned()),
+    }
+}
+
+/// The cluster of a kubeconfig.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct ClusterArgs {
+    /// The kubeconfig, if not in a cluster and not that of $KUBECONFIG or ~/.kube/config
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The context in it
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+}
+
+/// Submit OSMO workflows.
+///
+///   trellis submit workflow.yaml --pool training --set shards=8
+///   trellis submit workflow.yaml pools.yaml --dry-run
+///
+/// Templates are filled in, the workflow is judged by its pool, and the object is created that stands for it in the cluster. It
+/// is said which groups the nodes of the cluster could never hold. Pools in the files are created if the cluster has none of
+/// their names; those that it has are left as they are. With --dry-run nothing is asked and nothing is written: the files have
+/// all that is known, and the objects are printed.
+///
+/// Exit code: 0 submitted or admitted, 1 some object is refused, 2 unreadable input or no cluster.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct SubmitArgs {
+    /// Workflows, with the pools and nodes to judge them by; directories of such files, or - for stdin
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub osmo: OsmoArgs,
+    /// Only say what would be submitted
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// Form of the output of --dry-run; JSON is a Kubernetes List
+    #[arg(short, long, value_enum, default_value_t = RenderOutput::Yaml)]
+    pub output: RenderOutput,
+}
+
+/// List the pools or the workflows of a cluster.
+///
+///   trellis get pools
+///   trellis get workflows
+///
+/// Exit code: 0 found, 2 not found or no cluster.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct GetArgs {
+    /// What to list
+    #[arg(value_enum)]
+    pub what: What,
+    /// Only the one of this name
+    pub name: Option<String>,
+    /// Only workflows of this namespace
+    #[arg(short, long, value_name = "NS")]
+    pub namespace: Option<String>,
+    /// Workflows of all namespaces, which is the default
+    #[arg(short = 'A', long)]
+    pub all_namespaces: bool,
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// Form of the output
+    #[arg(short, long, value_enum, default_value_t = PlanOutput::Table)]
+    pub output: PlanOutput,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum What {
+    /// Where workflows run
+    #[value(alias = "pool")]
+    Pools,
+    /// What runs there
+    #[value(alias = "workflow")]
+    Workflows,
+}
+
+/// Say what is known of a pool: the keys that workflows may use, and the domains that there are, with what is free in each.
+///
+///   trellis describe pool training
+///
+/// Exit code: 0 found, 2 not found or no cluster.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct DescribeArgs {
+    /// What kind of thing
+    #[arg(value_enum)]
+    pub what: Described,
+    /// Its name
+    pub name: String,
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Described {
+    /// Where workflows run
+    #[value(alias = "pools")]
+    Pool,
+}
+
+/// End workflows. They stay, with what became of them, until they are deleted.
+///
+///   trellis cancel training
+///
+/// Exit code: 0 ended, 2 not found or no cluster.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct CancelArgs {
+    /// Their names
+    #[arg(value_name = "NAME", required = true)]
+    pub names: Vec<String>,
+    /// Their namespace, where several have such a workflow
+    #[arg(short, long, value_name = "NS")]
+    pub namespace: Option<String>,
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
 }
 
 /// Say why a gang waits, or where it is and why there.

@@ -9,6 +9,7 @@ use std::cell::OnceCell;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use trellis_api::osmo::template;
 
 /// The text of one document, and where it stands.
 #[derive(Debug)]
@@ -23,12 +24,20 @@ pub struct Source {
     pub text: String,
     /// Lines of its fields, read when one is asked for.
     lines: OnceCell<Lines>,
+    /// For each line of the text the line that it was written on, where templates have moved them.
+    pub written_on: Option<Vec<usize>>,
 }
 
 impl Source {
     /// A document of a file.
     pub fn new(file: &str, number: usize, line_offset: usize, text: String) -> Self {
-        Self { file: file.to_owned(), number, line_offset, text, lines: OnceCell::new() }
+        Self { file: file.to_owned(), number, line_offset, text, lines: OnceCell::new(), written_on: None }
+    }
+
+    /// The line of the file on which a line of the text was written.
+    pub fn line(&self, line: usize) -> usize {
+        let written = self.written_on.as_ref().and_then(|lines| lines.get(line.saturating_sub(1)).or(lines.last()));
+        self.line_offset + written.copied().unwrap_or(line)
     }
 }
 
@@ -41,6 +50,8 @@ pub struct Document {
     pub prefix: String,
     /// The object.
     pub value: Value,
+    /// Whether the text is an OSMO workflow, which is a template before it is YAML and has no value yet.
+    pub is_workflow: bool,
 }
 
 impl Document {
@@ -53,7 +64,7 @@ impl Document {
         };
         let source = &self.source;
         let lines = source.lines.get_or_init(|| Lines::of(&source.text));
-        format!("{}:{}", source.file, source.line_offset + lines.of_field(&field))
+        format!("{}:{}", source.file, source.line(lines.of_field(&field)))
     }
 }
 
@@ -113,22 +124,33 @@ pub fn read_text(file: &str, text: &str, documents: &mut Vec<Document>) -> Resul
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let is_json = text.trim_start().starts_with(['{', '[']);
     for source in split(file, text) {
-        let place = |line: usize| format!("{file}:{} (document {})", source.line_offset + line, source.number);
+        if template::is_workflow(&source.text) {
+            let (source, prefix) = (Rc::new(source), String::new());
+            documents.push(Document { source, prefix, value: Value::Null, is_workflow: true });
+            continue;
+        }
         let values = match is_json.then(|| read_json(&source.text)) {
             // What looks like JSON and is not may still be YAML in flow style.
             Some(Ok(values)) => values,
-            _ => vec![serde_saphyr::from_str_with_options::<Value>(&source.text, options()).map_err(|error| {
-                let line = error.location().map_or(1, |location| usize::try_from(location.line()).unwrap_or(1));
-                let message = UserMessageFormatter.format_message(error.without_snippet()).escape_debug().to_string();
-                anyhow!("{}: not readable as YAML: {message}", place(line))
-            })?],
+            _ => vec![read_yaml(&source)?],
         };
         let source = Rc::new(source);
         for value in values {
-            flatten(Document { source: source.clone(), prefix: String::new(), value }, documents);
+            let prefix = String::new();
+            flatten(Document { source: source.clone(), prefix, value, is_workflow: false }, documents);
         }
     }
     Ok(())
+}
+
+/// Reads the one YAML document of a source.
+pub fn read_yaml(source: &Source) -> Result<Value> {
+    serde_saphyr::from_str_with_options(&source.text, options()).map_err(|error| {
+        let line = error.location().map_or(1, |location| usize::try_from(location.line()).unwrap_or(1));
+        let message = UserMessageFormatter.format_message(error.without_snippet()).escape_debug().to_string();
+        let (file, line, number) = (&source.file, source.line(line), source.number);
+        anyhow!("{file}:{line} (document {number}): not readable as YAML: {message}")
+    })
 }
 
 /// As strict as kubectl about keys that stand twice, and with room for large clusters.
@@ -182,7 +204,7 @@ fn flatten(mut document: Document, documents: &mut Vec<Document>) {
                     "" => format!("items[{i}]"),
                     outer => format!("{outer}.items[{i}]"),
                 };
-                flatten(Document { source: document.source.clone(), prefix, value }, documents);
+                flatten(Document { source: document.source.clone(), prefix, value, is_workflow: false }, documents);
             }
         }
         (taken, _) => {

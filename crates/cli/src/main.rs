@@ -2,9 +2,12 @@
 
 mod args;
 mod bench;
+mod cancel;
 mod connect;
 mod crds;
+mod describe;
 mod explain;
+mod get;
 mod input;
 mod kubectl;
 mod lines;
@@ -12,6 +15,7 @@ mod logs;
 mod nodes;
 mod objects;
 mod operator;
+mod osmo;
 mod output;
 mod plan;
 mod probes;
@@ -20,6 +24,7 @@ mod render;
 mod scheduler;
 mod serve;
 mod simulate;
+mod submit;
 mod up;
 mod validate;
 mod wait;
@@ -63,6 +68,10 @@ fn main() -> ExitCode {
         Command::Render(args) => render::run(args).map(End::admitted),
         Command::Plan(args) => plan::run(args),
         Command::Explain(args) => explain::run(args),
+        Command::Submit(args) => submit::run(args).map(End::admitted),
+        Command::Get(args) => get::run(args).map(|()| End::Done),
+        Command::Describe(args) => describe::run(args).map(|()| End::Done),
+        Command::Cancel(args) => cancel::run(args).map(|()| End::Done),
         Command::Crds(args) => crds::run(args).map(End::admitted),
         Command::Up(args) => up::run(args).map(|()| End::Done),
         Command::Kubectl(args) => kubectl::run(args).map(End::As),

@@ -3,9 +3,12 @@
 use crate::input::Document;
 use anyhow::{Result, bail};
 use serde_json::Value;
+use std::rc::Rc;
+use trellis_api::admission::Verdict;
 use trellis_api::admission::object::Kind;
 use trellis_api::field::{FieldError, Path};
 use trellis_api::names::group;
+use trellis_api::osmo::Written;
 
 /// What Grove calls a ClusterTopology today.
 pub const BINDING: &str = "ClusterTopologyBinding";
@@ -39,6 +42,27 @@ pub struct Object {
     has_name: bool,
     /// What is wrong with an unknown kind.
     pub fault: Option<FieldError>,
+    /// Where the parts of an object stand that was made of a file of OSMO's, and what is wrong with that file.
+    pub from_file: Option<Rc<FromFile>>,
+}
+
+/// What is known of an object that was made of a file of OSMO's.
+#[derive(Debug, Default)]
+pub struct FromFile {
+    pub written: Written,
+    pub errors: Vec<FieldError>,
+    pub warnings: Vec<String>,
+}
+
+impl FromFile {
+    /// A verdict in the user's own places, with what is wrong with the file.
+    pub fn verdict(&self, verdict: Verdict) -> Verdict {
+        let Verdict { errors, warnings } = self.written.verdict(verdict);
+        // What the file lacks, the object lacks too; it is told once.
+        let told = |error: &FieldError| self.errors.iter().any(|own| own.field == error.field);
+        let errors = self.errors.iter().cloned().chain(errors.into_iter().filter(|error| !told(error))).collect();
+        Verdict { errors, warnings: self.warnings.iter().cloned().chain(warnings).collect() }
+    }
 }
 
 impl Object {
@@ -78,7 +102,7 @@ impl Object {
         let name = text("/metadata/name");
         let has_name = !name.is_empty();
         let name = if has_name { name } else { text("/metadata/generateName") };
-        Ok(Self { document, role, kind, namespace, name, has_name, fault })
+        Ok(Self { document, role, kind, namespace, name, has_name, fault, from_file: None })
     }
 
     /// What makes it one and the same object in a cluster; nothing for what is not judged or has no name there.
@@ -89,6 +113,12 @@ impl Object {
             Role::Unknown | Role::Foreign => false,
         };
         (has_identity && self.has_name).then_some((self.role, self.namespace.as_str(), self.name.as_str()))
+    }
+
+    /// `file:line` of the object; of the part of the file that it was made of, where it was.
+    pub fn place(&self) -> String {
+        let part = self.from_file.as_ref().map(|file| file.written.place("spec"));
+        self.document.place(part.as_deref().unwrap_or_default())
     }
 
     /// `Kind namespace/name`, for people.
@@ -116,7 +146,7 @@ fn role(api_version: &str, kind: &str) -> (Role, Option<FieldError>) {
             (Role::Unknown, Some(FieldError::not_supported(&Path::new("apiVersion"), api_version, &known)))
         }
         // Another group's kind of the same name is not ours; a slip in the name of our group is.
-        Some(_) if !api_group.contains("grove") => (Role::Foreign, None),
+        Some(_) if !api_group.contains("grove") && api_group != group::TRELLIS => (Role::Foreign, None),
         Some(known) => {
             let path = Path::new("apiVersion");
             let fault = FieldError::not_supported(&path, api_version, &[&known.api_version()]);

@@ -38,7 +38,7 @@ pub fn verdicts(rows: &[Row<'_>]) -> Result<()> {
     let width = rows.iter().map(|row| row.object.title().len()).max().unwrap_or_default();
     for row in rows {
         let verdict = if row.allowed { "admitted" } else { "refused" };
-        let place = row.object.document.place("");
+        let place = row.object.place();
         writeln!(out, "{:width$}  {verdict:8}  {place}", row.object.title())?;
         for error in &row.errors {
             writeln!(out, "  error: {}: {error}", row.object.document.place(&error.field))?;

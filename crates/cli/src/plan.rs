@@ -3,20 +3,24 @@
 mod forest;
 mod gather;
 mod items;
-mod live;
+pub mod live;
 mod load;
 mod measure;
+mod nodes_of;
 mod progress;
 mod proof;
 mod report;
 mod table;
 pub mod text;
 mod tree;
+mod workflows;
 
 use crate::args::{PlanArgs, PlanOutput};
 use crate::objects::Object;
 use crate::{End, connect, output, up};
 use anyhow::Result;
+pub use nodes_of::nodes_of;
+
 use measure::Measured;
 use names::Names;
 use progress::Progress;

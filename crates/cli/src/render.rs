@@ -2,7 +2,7 @@
 
 use crate::args::{RenderArgs, RenderOutput};
 use crate::objects::{Object, Role};
-use crate::{output, validate, world};
+use crate::{osmo, output, validate, world};
 use anyhow::Result;
 use serde_json::Value;
 use trellis_api::admission::dynamo::DynamoReview;
@@ -24,7 +24,7 @@ pub fn run(args: &RenderArgs) -> Result<bool> {
         Some(path) => Some(validate::read_config(path)?),
         None => None,
     };
-    let objects = validate::read_objects(&args.input.files)?;
+    let objects = validate::read_objects(&args.input.files, &args.input.osmo.reading())?;
     let mut fit = config.as_ref().is_none_or(config_is_fit);
     let settings = world::settings(config.as_ref());
     let cluster: Vec<&Object> = objects.iter().collect();
@@ -58,6 +58,9 @@ pub fn run(args: &RenderArgs) -> Result<bool> {
                 Some(graph) => deployed.push(world::made(&graph, &settings)),
                 None => fit = false,
             },
+            Role::Judged(Kind::Pool | Kind::Workflow) => {
+                fit = tell(object, &validate::judge(object, None, &view, &settings)?) && fit;
+            }
             _ => {}
         }
     }
@@ -74,6 +77,7 @@ pub fn run(args: &RenderArgs) -> Result<bool> {
         tell_drift(set, &lowered.drift);
         add(lowered, &mut rendered)?;
     }
+    osmo::render(&objects, &view.pools, &mut rendered)?;
     let uses_kai = sets.iter().any(|set| scheduler(set, &settings) == profile::KAI)
         || (config.is_some() && settings.is_enabled(profile::KAI));
     if uses_kai && settings.create_kai_topologies && settings.topology_enabled {

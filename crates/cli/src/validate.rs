@@ -2,6 +2,7 @@
 
 use crate::args::{ValidateArgs, ValidateOutput};
 use crate::objects::{BINDING, Object, Role};
+use crate::osmo::{self, Reading};
 use crate::{input, output, world};
 use anyhow::{Result, bail};
 use serde::Serialize;
@@ -10,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trellis_api::admission::dynamo::{DynamoReview, TopologyRead};
 use trellis_api::admission::object::{Decoded, Kind, decode};
-use trellis_api::admission::review::{Leave, SetReview, TopologyReview, rules};
+use trellis_api::admission::review::{self, Leave, SetReview, TopologyReview, rules};
 use trellis_api::admission::{ClusterView, Verdict, validate_operator_configuration};
 use trellis_api::dynamo::Graph;
 use trellis_api::field::FieldError;
@@ -39,8 +40,9 @@ pub fn run(args: &ValidateArgs) -> Result<bool> {
         None => None,
     };
     let settings = world::settings(config.as_ref());
-    let objects = read_objects(&args.input.files)?;
-    let old_objects = read_objects(&args.old)?;
+    let reading = args.input.osmo.reading();
+    let objects = read_objects(&args.input.files, &reading)?;
+    let old_objects = read_objects(&args.old, &reading)?;
     let (now, before) = (by_identity(&objects), by_identity(&old_objects));
     // What is only among the old objects is still in the cluster.
     let untouched = before.iter().filter(|(identity, _)| !now.contains_key(*identity)).map(|(_, old)| *old);
@@ -92,8 +94,8 @@ pub fn by_identity(objects: &[Object]) -> BTreeMap<(Role, &str, &str), &Object> 
 }
 
 /// Reads and recognises objects; a topology under Grove's present name is noted.
-pub fn read_objects(paths: &[PathBuf]) -> Result<Vec<Object>> {
-    let objects: Vec<Object> = input::read(paths)?.into_iter().map(Object::recognise).collect::<Result<_>>()?;
+pub fn read_objects(paths: &[PathBuf], reading: &Reading) -> Result<Vec<Object>> {
+    let objects = osmo::objects(input::read(paths)?, reading)?;
     for object in objects.iter().filter(|object| object.kind == BINDING) {
         eprintln!("note: {}: {} is read as a ClusterTopology", object.document.place(""), object.title());
     }
@@ -102,7 +104,7 @@ pub fn read_objects(paths: &[PathBuf]) -> Result<Vec<Object>> {
 
 /// Reads the one OperatorConfiguration of a file.
 pub fn read_config(path: &PathBuf) -> Result<Object> {
-    let mut objects = read_objects(std::slice::from_ref(path))?;
+    let mut objects = read_objects(std::slice::from_ref(path), &Reading::default())?;
     objects.retain(|object| object.role == Role::Judged(Kind::OperatorConfiguration));
     match objects.len() {
         1 => Ok(objects.remove(0)),
@@ -116,7 +118,11 @@ pub fn twice(object: &Object, other: &Object) -> Verdict {
     let path = trellis_api::field::Path::new("metadata.name");
     let message = format!("another version of the object stands at {}", other.document.place(""));
     let error = FieldError { message, ..FieldError::duplicate(&path, object.name.as_str()) };
-    Verdict { errors: vec![error], warnings: Vec::new() }
+    let verdict = Verdict { errors: vec![error], warnings: Vec::new() };
+    match &object.from_file {
+        Some(file) => file.written.verdict(verdict),
+        None => verdict,
+    }
 }
 
 /// Judges an object of a kind of ours by its form, its rules and the cluster.
@@ -147,7 +153,12 @@ pub fn judge(object: &Object, old: Option<&Object>, view: &ClusterView, settings
         Kind::PodClique => form::<PodClique>(kind, object),
         Kind::PodCliqueScalingGroup => form::<PodCliqueScalingGroup>(kind, object),
         Kind::PodGang => form::<PodGang>(kind, object),
+        Kind::Pool => review::pool(value, before),
+        Kind::Workflow => review::workflow(value, before, &view.pools),
     };
+    if let Some(file) = &object.from_file {
+        verdict = file.verdict(verdict);
+    }
     Leave::of(value, before).excuse(&mut verdict);
     Ok(verdict)
 }

@@ -7,6 +7,7 @@ use trellis_api::admission::review::{self, Defaulted};
 use trellis_api::admission::{ClusterView, default_cluster_topology, default_pod_clique_set};
 use trellis_api::dynamo::Graph;
 use trellis_api::kinds::config::OperatorConfiguration;
+use trellis_api::kinds::osmo::Pool;
 use trellis_api::kinds::{ClusterTopology, PodClique, PodCliqueScalingGroup, PodCliqueSet};
 use trellis_api::names::label;
 use trellis_api::settings::Settings;
@@ -62,6 +63,10 @@ pub fn view(objects: &[&Object], settings: &Settings) -> ClusterView {
                 view.sets.extend(pod_clique_set(object, None, settings).decoded.object);
             }
             Role::Judged(Kind::DynamoGraphDeployment) => view.sets.extend(set_of_deployment(object, settings)),
+            Role::Judged(Kind::Pool) => {
+                let pool = decode::<Pool>(Kind::Pool, object.document.value.clone()).object;
+                view.pools.extend(pool.map(|pool| (object.name.clone(), pool)));
+            }
             Role::Pod => view.scheduled.extend(scheduled_set(object)),
             Role::Judged(_) | Role::Unknown | Role::Foreign => {}
         }

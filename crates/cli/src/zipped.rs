@@ -38,7 +38,7 @@ pub fn read(file: &str, bytes: Vec<u8>, documents: &mut Vec<Document>) -> Result
         for (i, mut value) in items.into_iter().enumerate() {
             set_type(&mut value, &api_version, kind);
             let prefix = format!("rawObjects.{list}[{i}]");
-            documents.push(Document { source: source.clone(), prefix, value });
+            documents.push(Document { source: source.clone(), prefix, value, is_workflow: false });
         }
     }
     Ok(())

@@ -25,7 +25,7 @@ fn documents(file: &str) -> Vec<Value> {
 }
 
 /// What the tests look at and change.
-const KINDS: [(&str, &str, &str, &str); 17] = [
+const KINDS: [(&str, &str, &str, &str); 22] = [
     ("nvidia.com", "v1beta1", "DynamoGraphDeployment", "dynamographdeployments"),
     ("grove.io", "v1alpha1", "PodCliqueSet", "podcliquesets"),
     ("grove.io", "v1alpha1", "PodCliqueScalingGroup", "podcliquescalinggroups"),
@@ -42,6 +42,11 @@ const KINDS: [(&str, &str, &str, &str); 17] = [
     ("resource.k8s.io", "v1", "ResourceClaim", "resourceclaims"),
     ("scheduling.run.ai", "v2alpha2", "PodGroup", "podgroups"),
     ("kai.scheduler", "v1alpha1", "Topology", "topologies"),
+    ("scheduling.run.ai", "v2", "Queue", "queues"),
+    ("trellis.dev", "v1alpha1", "Pool", "pools"),
+    ("trellis.dev", "v1alpha1", "Workflow", "workflows"),
+    ("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses"),
+    ("", "v1", "ConfigMap", "configmaps"),
     ("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations"),
 ];
 
@@ -289,6 +294,7 @@ async fn script(cluster: &Cluster, runs: &Runs<'_>) -> BTreeSet<rights::Right> {
     terminate(cluster).await;
     scale_in(cluster).await;
     delete(cluster).await;
+    pools(cluster).await;
     Runs::stop(second).await;
 
     // A certificate that is none has to be made anew.
@@ -338,6 +344,71 @@ async fn deploy(cluster: &Cluster) {
     until("the deployment is gone, and its set", async || {
         cluster.list("DynamoGraphDeployment", "dynamo").await.is_empty()
             && cluster.list("PodCliqueSet", "dynamo").await.is_empty()
+    })
+    .await;
+}
+
+/// Many pools at once, of which only one can make what they share; a workflow that runs, one whose file has its name taken, other levels, and
+/// a pool that moves.
+async fn pools(cluster: &Cluster) {
+    let pool = |name: String| {
+        json!({ "apiVersion": "trellis.dev/v1alpha1", "kind": "Pool", "metadata": { "name": name }, "spec": {
+            "topology_keys": [{ "key": "rack", "label": "test/rack" }], "k8s_namespace": "jobs",
+            "scheduler_settings": { "scheduler_type": "trellis" },
+        } })
+    };
+    cluster.namespace("jobs").await;
+    let names: Vec<String> = (0..10).map(|n| format!("pool-{n}")).collect();
+    let all: Vec<Value> = names.iter().cloned().map(pool).collect();
+    futures::future::join_all(all.iter().map(|pool| cluster.create(pool))).await;
+    let is_ready = |pool: &Value| {
+        let conditions = pool["status"]["conditions"].as_array();
+        conditions.into_iter().flatten().any(|one| one["type"] == "Ready" && one["status"] == "True")
+    };
+    until("all pools are ready", async || cluster.list("Pool", "").await.iter().all(is_ready)).await;
+    let workflow = |name: &str| {
+        let files = json!([{ "path": "/etc/a", "contents": "a" }]);
+        let task = json!({ "name": "a", "image": "app:1", "command": ["run"], "files": files });
+        json!({ "apiVersion": "trellis.dev/v1alpha1", "kind": "Workflow",
+            "metadata": { "name": name, "namespace": "jobs" },
+            "spec": { "pool": "pool-0", "groups": [{ "name": "g", "tasks": [task] }],
+                "resources": { "default": { "cpu": 1, "topology": [{ "key": "rack" }] } } } })
+    };
+    let taken =
+        json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "two-a", "namespace": "jobs" } });
+    cluster.create(&taken).await;
+    cluster.create(&workflow("one")).await;
+    cluster.create(&workflow("two")).await;
+    cluster.ready("jobs", 1).await;
+    let keys = json!([{ "key": "rack", "label": "test/rack" }, { "key": "host", "label": "kubernetes.io/hostname" }]);
+    cluster.patch("Pool", "", "pool-0", json!({ "spec": { "topology_keys": keys } })).await;
+    until("the gang has kept its levels", async || {
+        cluster.list("Topology", "").await.iter().any(|topology| {
+            let name = topology["metadata"]["name"].as_str().unwrap_or_default();
+            name.starts_with("osmo-pool-jobs-pool-0-topology-")
+        })
+    })
+    .await;
+    cluster.patch("Workflow", "jobs", "one", json!({ "spec": { "cancel": true } })).await;
+    until("the canceled workflow has no pods", async || cluster.list("Pod", "jobs").await.is_empty()).await;
+    let quota = json!({ "spec": { "resources": { "gpu": { "guarantee": 1 } } } });
+    cluster.patch("Pool", "", "pool-0", quota).await;
+    cluster.patch("Pool", "", "pool-1", json!({ "spec": { "k8s_namespace": "all" } })).await;
+    until("the pool has moved", async || {
+        let queues = cluster.list("Queue", "").await;
+        let named = |name: &str| queues.iter().any(|queue| queue["metadata"]["name"] == name);
+        named("osmo-pool-all-pool-1") && !named("osmo-pool-jobs-pool-1")
+    })
+    .await;
+    for name in ["one", "two"] {
+        cluster.delete("Workflow", "jobs", name).await;
+    }
+    for name in &names {
+        cluster.delete("Pool", "", name).await;
+    }
+    until("nothing is left of the pools", async || {
+        let left = [cluster.list("Queue", "").await, cluster.list("PriorityClass", "").await].concat();
+        left.iter().all(|object| !object["metadata"]["name"].as_str().is_some_and(|name| name.starts_with("osmo-")))
     })
     .await;
 }

@@ -24,8 +24,8 @@ pub fn judge(picture: &Picture<'_>) -> Verdict {
     let (set, settings) = (picture.set, picture.around.settings);
     let view = ClusterView {
         topologies: picture.around.topologies.clone(),
-        sets: Vec::new(),
         scheduled: scheduled(picture).into_iter().collect(),
+        ..ClusterView::default()
     };
     let Some(before) = before(set, picture.observed) else {
         return validate_pod_clique_set(set, None, &view, settings);

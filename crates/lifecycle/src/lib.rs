@@ -24,6 +24,7 @@ mod gangs;
 mod gates;
 mod gone;
 mod observed;
+pub mod osmo;
 mod picture;
 mod plan;
 pub mod pod;

@@ -18,6 +18,8 @@ pub struct Plan {
     pub statuses: Vec<Write>,
     /// What must be true, by a fresh look, before anything is deleted: a deletion never rests on a cache alone.
     pub confirm: Vec<Confirm>,
+    /// What must be true, by a fresh look, before anything is written: what cannot be taken back never rests on a cache alone either.
+    pub certain: Vec<Confirm>,
     /// What people are told once the writes are carried out.
     pub notes: Vec<Note>,
     /// What people are told with the statuses.
@@ -156,11 +158,16 @@ pub enum Kind {
     KaiPodGroup,
     ClusterTopology,
     KaiTopology,
+    Pool,
+    Workflow,
+    KaiQueue,
+    PriorityClass,
+    ConfigMap,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 20] = [
         Self::DynamoGraphDeployment,
         Self::PodCliqueSet,
         Self::ScalingGroup,
@@ -176,6 +183,11 @@ impl Kind {
         Self::KaiPodGroup,
         Self::ClusterTopology,
         Self::KaiTopology,
+        Self::Pool,
+        Self::Workflow,
+        Self::KaiQueue,
+        Self::PriorityClass,
+        Self::ConfigMap,
     ];
 
     /// API group, version, kind and plural name.
@@ -196,6 +208,11 @@ impl Kind {
             Self::KaiPodGroup => ("scheduling.run.ai", "v2alpha2", "PodGroup", "podgroups"),
             Self::ClusterTopology => ("grove.io", "v1alpha1", "ClusterTopology", "clustertopologies"),
             Self::KaiTopology => ("kai.scheduler", "v1alpha1", "Topology", "topologies"),
+            Self::Pool => ("trellis.dev", "v1alpha1", "Pool", "pools"),
+            Self::Workflow => ("trellis.dev", "v1alpha1", "Workflow", "workflows"),
+            Self::KaiQueue => ("scheduling.run.ai", "v2", "Queue", "queues"),
+            Self::PriorityClass => ("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses"),
+            Self::ConfigMap => ("", "v1", "ConfigMap", "configmaps"),
         }
     }
 
@@ -207,7 +224,7 @@ impl Kind {
 
     /// Whether its objects live in namespaces.
     pub const fn is_namespaced(self) -> bool {
-        !matches!(self, Self::ClusterTopology | Self::KaiTopology)
+        !matches!(self, Self::ClusterTopology | Self::KaiTopology | Self::Pool | Self::KaiQueue | Self::PriorityClass)
     }
 }
 
@@ -251,9 +268,18 @@ pub mod site {
     pub const TOPOLOGY_FINALIZER: &str = "finalizer of topology";
     pub const TOPOLOGY_STATUS: &str = "status of topology";
     pub const BACKEND_TOPOLOGY: &str = "write the backend's topology";
+    pub const POOL_OBJECT: &str = "write for pool";
+    pub const POOL_MOVE: &str = "move gang to kept levels";
+    pub const POOL_GONE: &str = "delete for pool";
+    pub const POOL_STATUS: &str = "status of pool";
+    pub const WORKFLOW_STATUS: &str = "status of workflow";
+    pub const WORKFLOW_OBJECT: &str = "create for task group";
+    pub const WORKFLOW_POD: &str = "create pod of task";
+    pub const WORKFLOW_POD_GIVEN_UP: &str = "delete pod: given up";
+    pub const WORKFLOW_END: &str = "delete gang: group has ended";
 
     /// All of them.
-    pub const ALL: [&str; 37] = [
+    pub const ALL: [&str; 46] = [
         CREATE_SET,
         CHANGE_SET,
         DELETE_SET,
@@ -291,5 +317,14 @@ pub mod site {
         TOPOLOGY_FINALIZER,
         TOPOLOGY_STATUS,
         BACKEND_TOPOLOGY,
+        POOL_OBJECT,
+        POOL_MOVE,
+        POOL_GONE,
+        POOL_STATUS,
+        WORKFLOW_STATUS,
+        WORKFLOW_OBJECT,
+        WORKFLOW_POD,
+        WORKFLOW_POD_GIVEN_UP,
+        WORKFLOW_END,
     ];
 }

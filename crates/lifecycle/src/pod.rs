@@ -45,6 +45,12 @@ pub struct Status {
     /// `Pending`, `Running`, `Succeeded`, `Failed` or `Unknown`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
+    /// Why it ended, in a word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Why it ended, in a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
     /// Conditions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
@@ -74,6 +80,9 @@ pub struct Condition {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Container {
+    /// Its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Whether it is ready.
     pub ready: bool,
     /// Whether it has started.
@@ -102,6 +111,9 @@ pub struct State {
 pub struct Terminated {
     /// Exit code.
     pub exit_code: i32,
+    /// What it left behind as its last words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
 }
 
 impl kube_core::Resource for Pod {

@@ -12,6 +12,7 @@ mod gangs;
 mod hash;
 pub mod kai;
 pub mod named;
+pub mod osmo;
 mod pods;
 pub mod problem;
 mod rbac;

@@ -62,7 +62,7 @@ impl Actor {
             match key {
                 Key::Set(..) if for_deployment => self.queue.add(key),
                 Key::Deployment(..) if !for_deployment => self.queue.add(key),
-                Key::Set(..) | Key::Deployment(..) | Key::Topology(_) => {}
+                Key::Set(..) | Key::Deployment(..) | Key::Topology(_) | Key::Pool(_) | Key::Workflow(..) => {}
             }
         }
     }

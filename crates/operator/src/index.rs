@@ -1,4 +1,4 @@
-//! What the API was last seen to hold, by kind and by the set that it belongs to.
+//! What the API was last seen to hold, by kind and by the set or workflow that it belongs to.
 //!
 //! A decision after a write sees that write, because answers to our own writes come in here as well as what watches say.
 
@@ -6,18 +6,22 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
-use k8s_openapi::api::core::v1::{Service, ServiceAccount};
+use k8s_openapi::api::core::v1::{ConfigMap, Service, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
+use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::DynamicObject;
 use tokio::sync::Notify;
+use trellis_api::admission::Pools;
 use trellis_api::constraint;
 use trellis_api::dynamo::Graph;
-use trellis_api::kinds::kai::{KaiPodGroup, Topology};
+use trellis_api::kinds::kai::{KaiPodGroup, Queue, Topology};
+use trellis_api::kinds::osmo::{Pool, Workflow};
 use trellis_api::kinds::{ClusterTopology, PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang};
-use trellis_api::names::label;
+use trellis_api::names::{annotation, label, osmo};
 use trellis_controller::table::{self, Name, Put, name_of};
 use trellis_lifecycle::dynamo::{Deployment, DynamoObserved};
+use trellis_lifecycle::osmo::{PoolObserved, WorkflowObserved};
 use trellis_lifecycle::pod::Pod;
 use trellis_lifecycle::topology::NodeLabels;
 use trellis_lifecycle::{ByName, Kind, Observed, Target};
@@ -28,18 +32,26 @@ use crate::queue::Key;
 #[derive(Debug)]
 pub struct Table<T> {
     objects: table::Table<T>,
-    /// Names by namespace and set.
-    of_set: HashMap<Name, BTreeSet<String>>,
+    /// Names by the set or workflow that they belong to.
+    of: HashMap<Key, BTreeSet<String>>,
+    /// Whether the API was last heard to say that it cannot be listed.
+    is_unserved: bool,
 }
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Self { objects: table::Table::default(), of_set: HashMap::new() }
+        Self { objects: table::Table::default(), of: HashMap::new(), is_unserved: false }
     }
 }
 
-fn set_of(metadata: &ObjectMeta) -> Option<String> {
-    metadata.labels.as_ref()?.get(label::PART_OF).cloned()
+/// The set or workflow that an object belongs to.
+fn home_of(metadata: &ObjectMeta) -> Option<Key> {
+    let labels = metadata.labels.as_ref()?;
+    let (namespace, name) = (metadata.namespace.clone().unwrap_or_default(), labels.get(label::PART_OF)?.clone());
+    Some(match labels.contains_key(osmo::label::WORKFLOW) {
+        true => Key::Workflow(namespace, name),
+        false => Key::Set(namespace, name),
+    })
 }
 
 impl<T: Kept> Table<T> {
@@ -48,26 +60,25 @@ impl<T: Kept> Table<T> {
         let metadata = object.metadata().clone();
         let put = self.objects.put(&metadata, || object);
         if let Put::New(former) = &put {
-            let (namespace, name) = name_of(&metadata);
-            let set = set_of(&metadata);
-            if let Some(former) = former.as_ref().filter(|former| set_of(former.metadata()) != set) {
+            let (_, name) = name_of(&metadata);
+            let home = home_of(&metadata);
+            if let Some(former) = former.as_ref().filter(|former| home_of(former.metadata()) != home) {
                 self.unlink(former);
             }
-            if let Some(set) = set {
-                self.of_set.entry((namespace, set)).or_default().insert(name);
+            if let Some(home) = home {
+                self.of.entry(home).or_default().insert(name);
             }
         }
         put
     }
 
     fn unlink(&mut self, object: &T) {
-        let (namespace, name) = name_of(object.metadata());
-        let Some(set) = set_of(object.metadata()) else { return };
-        let key = (namespace, set);
-        if let Some(names) = self.of_set.get_mut(&key) {
+        let (_, name) = name_of(object.metadata());
+        let Some(home) = home_of(object.metadata()) else { return };
+        if let Some(names) = self.of.get_mut(&home) {
             names.remove(&name);
             if names.is_empty() {
-                self.of_set.remove(&key);
+                self.of.remove(&home);
             }
         }
     }
@@ -88,6 +99,7 @@ impl<T: Kept> Table<T> {
 
     /// Forgets what a list that is now complete has not named; returns it.
     fn end_list(&mut self) -> Vec<Arc<T>> {
+        self.is_unserved = false;
         let missing = self.objects.end_list();
         missing.iter().for_each(|object| self.unlink(object));
         missing
@@ -95,14 +107,24 @@ impl<T: Kept> Table<T> {
 }
 
 impl<T> Table<T> {
-    /// The objects of a set.
-    fn of(&self, set: &Name) -> impl Iterator<Item = (&String, &Arc<T>)> {
-        let names = self.of_set.get(set).into_iter().flatten();
-        names.filter_map(|name| Some((name, self.get(&set.0, name)?)))
+    /// The objects of a set or workflow.
+    fn of(&self, home: &Key) -> impl Iterator<Item = (&String, &Arc<T>)> {
+        let namespace = match home {
+            Key::Set(namespace, _) | Key::Deployment(namespace, _) | Key::Workflow(namespace, _) => namespace.as_str(),
+            Key::Topology(_) | Key::Pool(_) => "",
+        };
+        let names = self.of.get(home).into_iter().flatten();
+        names.filter_map(move |name| Some((name, self.get(namespace, name)?)))
     }
 
-    fn by_name(&self, set: &Name) -> ByName<T> {
-        self.of(set).map(|(name, object)| (name.clone(), Arc::clone(object))).collect()
+    fn by_name(&self, home: &Key) -> ByName<T> {
+        self.of(home).map(|(name, object)| (name.clone(), Arc::clone(object))).collect()
+    }
+
+    /// All objects of a cluster-scoped kind by name; none if the API is not known to serve it.
+    fn whole(&self) -> Option<ByName<T>> {
+        let named = self.objects.all().map(|((_, name), object)| (name.clone(), Arc::clone(object)));
+        self.is_listed().then(|| named.collect())
     }
 
     /// An object by namespace and name.
@@ -118,6 +140,11 @@ impl<T> Table<T> {
     /// Whether a list has come in whole.
     pub fn is_listed(&self) -> bool {
         self.objects.is_listed()
+    }
+
+    /// Whether it is known if the API serves the kind.
+    fn is_known(&self) -> bool {
+        self.is_listed() || self.is_unserved
     }
 }
 
@@ -152,6 +179,11 @@ pub struct Tables {
     pub kai_pod_groups: Table<KaiPodGroup>,
     pub topologies: Table<ClusterTopology>,
     pub kai_topologies: Table<Topology>,
+    pub pools: Table<Pool>,
+    pub workflows: Table<Workflow>,
+    pub queues: Table<Queue>,
+    pub classes: Table<PriorityClass>,
+    pub files: Table<ConfigMap>,
     pub nodes: BTreeMap<String, NodeLabels>,
 }
 
@@ -163,7 +195,7 @@ fn deployment_of(set: &PodCliqueSet) -> Option<Key> {
     Some(Key::Deployment(set.metadata.namespace.clone().unwrap_or_default(), owner.name.clone()))
 }
 
-/// A child of a set touches that set; one whose status tells of it, also the deployment that the set was made for.
+/// A child of a set or workflow touches that; one whose status tells of a set, also the deployment that the set was made for.
 macro_rules! child {
     ($kind:ty, $table:ident) => {
         child!($kind, $table, |_, _| None);
@@ -180,10 +212,11 @@ macro_rules! child {
 
             fn touches(&self, tables: &Tables, keys: &mut Vec<Key>) {
                 let beyond: fn(&Tables, (&str, &str)) -> Option<Key> = $beyond;
-                let Some(set) = set_of(&self.metadata) else { return };
-                let namespace = self.metadata.namespace.clone().unwrap_or_default();
-                keys.extend(beyond(tables, (&namespace, &set)));
-                keys.push(Key::Set(namespace, set));
+                let Some(home) = home_of(&self.metadata) else { return };
+                if let Key::Set(namespace, set) = &home {
+                    keys.extend(beyond(tables, (namespace, set)));
+                }
+                keys.push(home);
             }
         }
     };
@@ -199,7 +232,103 @@ child!(Role, roles);
 child!(RoleBinding, bindings);
 child!(HorizontalPodAutoscaler, autoscalers);
 child!(DynamicObject, claims);
-child!(KaiPodGroup, kai_pod_groups);
+child!(ConfigMap, files);
+
+/// The pools that own an object, by what its owner references say.
+fn pools_of(metadata: &ObjectMeta) -> impl Iterator<Item = Key> {
+    let owners = metadata.owner_references.iter().flatten();
+    owners.filter(|owner| owner.kind == Kind::Pool.names().2).map(|owner| Key::Pool(owner.name.clone()))
+}
+
+/// All pools.
+fn all_pools(tables: &Tables) -> impl Iterator<Item = Key> {
+    tables.pools.all().filter_map(|pool| pool.metadata.name.clone()).map(Key::Pool)
+}
+
+impl Kept for KaiPodGroup {
+    fn table(tables: &mut Tables) -> &mut Table<Self> {
+        &mut tables.kai_pod_groups
+    }
+
+    fn metadata(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn touches(&self, tables: &Tables, keys: &mut Vec<Key>) {
+        keys.extend(home_of(&self.metadata));
+        // Levels that a pool had are kept as long as gangs speak of them.
+        let is_of_pool = |annotations: &BTreeMap<_, _>| annotations.contains_key(annotation::POOL_LEVELS);
+        if self.metadata.annotations.as_ref().is_some_and(is_of_pool) {
+            keys.extend(all_pools(tables));
+        }
+    }
+
+    fn appears(tables: &Tables, keys: &mut Vec<Key>) {
+        keys.extend(all_pools(tables));
+        keys.extend(tables.workflows.all().map(|it| workflow_key(&it.metadata)));
+    }
+}
+
+fn workflow_key(metadata: &ObjectMeta) -> Key {
+    let (namespace, name) = name_of(metadata);
+    Key::Workflow(namespace, name)
+}
+
+impl Kept for Pool {
+    fn table(tables: &mut Tables) -> &mut Table<Self> {
+        &mut tables.pools
+    }
+
+    fn metadata(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn touches(&self, tables: &Tables, keys: &mut Vec<Key>) {
+        keys.extend(self.metadata.name.clone().map(Key::Pool));
+        let has_ended = |it: &Workflow| it.status.as_ref().is_some_and(|status| status.state.is_final());
+        keys.extend(tables.workflows.all().filter(|it| !has_ended(it)).map(|it| workflow_key(&it.metadata)));
+    }
+}
+
+impl Kept for Workflow {
+    fn table(tables: &mut Tables) -> &mut Table<Self> {
+        &mut tables.workflows
+    }
+
+    fn metadata(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn touches(&self, _: &Tables, keys: &mut Vec<Key>) {
+        keys.push(workflow_key(&self.metadata));
+    }
+}
+
+/// What pools own touches them; where the kind was not known to be served, all of them.
+macro_rules! of_pools {
+    ($kind:ty, $table:ident) => {
+        impl Kept for $kind {
+            fn table(tables: &mut Tables) -> &mut Table<Self> {
+                &mut tables.$table
+            }
+
+            fn metadata(&self) -> &ObjectMeta {
+                &self.metadata
+            }
+
+            fn touches(&self, _: &Tables, keys: &mut Vec<Key>) {
+                keys.extend(pools_of(&self.metadata));
+            }
+
+            fn appears(tables: &Tables, keys: &mut Vec<Key>) {
+                keys.extend(all_pools(tables));
+            }
+        }
+    };
+}
+
+of_pools!(Queue, queues);
+of_pools!(PriorityClass, classes);
 
 fn of_deployment(tables: &Tables, (namespace, set): (&str, &str)) -> Option<Key> {
     tables.sets.get(namespace, set).and_then(|set| deployment_of(set))
@@ -289,10 +418,12 @@ impl Kept for Topology {
 
     fn touches(&self, _: &Tables, keys: &mut Vec<Key>) {
         keys.extend(self.metadata.name.clone().map(Key::Topology));
+        keys.extend(pools_of(&self.metadata));
     }
 
     fn appears(tables: &Tables, keys: &mut Vec<Key>) {
         keys.extend(tables.topologies.all().filter_map(|topology| topology.metadata.name.clone()).map(Key::Topology));
+        keys.extend(all_pools(tables));
     }
 }
 
@@ -302,6 +433,8 @@ pub struct Index {
     tables: Mutex<Tables>,
     /// Tells that a list has come in whole.
     listed: Notify,
+    /// Tells that there is a pool.
+    pooled: Notify,
 }
 
 impl Index {
@@ -321,6 +454,9 @@ impl Index {
             for object in former.iter().chain(&now) {
                 object.touches(&tables, &mut keys);
             }
+        }
+        if tables.pools.all().next().is_some() {
+            self.pooled.notify_waiters();
         }
         keys.dedup();
         keys
@@ -361,6 +497,32 @@ impl Index {
         keys
     }
 
+    /// The API does not serve this kind, or says that we may not list it; what that touches, if it is news.
+    pub fn unserved<T: Kept>(&self) -> Vec<Key> {
+        let mut tables = self.tables();
+        let table = T::table(&mut tables);
+        let mut keys = Vec::new();
+        if !table.is_known() {
+            table.is_unserved = true;
+            T::appears(&tables, &mut keys);
+            self.listed.notify_waiters();
+        }
+        keys
+    }
+
+    /// Resolves once a pool was seen: before that, nobody needs what only pools need.
+    pub async fn has_pool(&self) {
+        loop {
+            let notified = self.pooled.notified();
+            tokio::pin!(notified);
+            notified.as_mut().enable();
+            if self.tables().pools.all().next().is_some() {
+                return;
+            }
+            notified.await;
+        }
+    }
+
     /// Resolves once every kind that every cluster has was listed: before that, what is there looks as if it were not.
     pub async fn listed(&self) {
         loop {
@@ -380,6 +542,11 @@ impl Index {
                     && tables.bindings.is_listed()
                     && tables.autoscalers.is_listed()
                     && tables.topologies.is_listed()
+                    // Who does without pools need not know them.
+                    && tables.pools.is_known()
+                    && tables.workflows.is_known()
+                    && tables.files.is_listed()
+                    && tables.classes.is_listed()
             };
             if all {
                 return;
@@ -391,7 +558,7 @@ impl Index {
     /// All that was seen of a set.
     pub fn observe(&self, namespace: &str, name: &str) -> Observed {
         let tables = self.tables();
-        let key = (namespace.to_owned(), name.to_owned());
+        let key = Key::Set(namespace.to_owned(), name.to_owned());
         let mut pods: BTreeMap<String, Vec<Arc<Pod>>> = BTreeMap::new();
         for (_, pod) in tables.pods.of(&key) {
             let clique = pod.label(label::POD_CLIQUE).unwrap_or_default();
@@ -431,11 +598,49 @@ impl Index {
         let sets = here.filter(|set| is_own(set) || deployment_of(set).as_ref() == Some(&key));
         seen.sets = sets.map(|set| (set.metadata.name.clone().unwrap_or_default(), Arc::clone(set))).collect();
         if let Some(own) = own {
-            let set = (namespace.to_owned(), own);
+            let set = Key::Set(namespace.to_owned(), own);
             seen.cliques = tables.cliques.by_name(&set);
             seen.groups = tables.groups.by_name(&set);
         }
         Some(seen)
+    }
+
+    /// All that was seen of a workflow; none as long as it is not known whether its gangs can be seen.
+    pub fn observe_workflow(&self, namespace: &str, name: &str) -> Option<WorkflowObserved> {
+        let tables = self.tables();
+        let key = Key::Workflow(namespace.to_owned(), name.to_owned());
+        let is_known = tables.kai_pod_groups.is_known() || tables.pools.all().next().is_none();
+        is_known.then(|| WorkflowObserved {
+            workflow: tables.workflows.get(namespace, name).cloned(),
+            pods: tables.pods.by_name(&key),
+            pod_groups: tables.kai_pod_groups.by_name(&key),
+            services: tables.services.by_name(&key),
+            files: tables.files.by_name(&key),
+        })
+    }
+
+    /// All pools.
+    pub fn pools(&self) -> Pools {
+        let tables = self.tables();
+        tables.pools.all().map(|it| (it.metadata.name.clone().unwrap_or_default(), (**it).clone())).collect()
+    }
+
+    /// All that a pool's decisions look at; none as long as it is not known which of the kinds that it needs are served.
+    pub fn observe_pool<'a>(&self, pool: &'a Pool, nodes: &'a [NodeLabels]) -> Option<PoolObserved<'a>> {
+        let tables = self.tables();
+        let known = tables.queues.is_known() && tables.kai_topologies.is_known() && tables.kai_pod_groups.is_known();
+        let of_workflow = |group: &&Arc<KaiPodGroup>| {
+            let annotations = group.metadata.annotations.as_ref();
+            annotations.is_some_and(|annotations| annotations.contains_key(annotation::POOL_LEVELS))
+        };
+        known.then(|| PoolObserved {
+            pool,
+            queues: tables.queues.whole(),
+            topologies: tables.kai_topologies.whole().filter(|_| tables.kai_pod_groups.is_listed()),
+            pod_groups: tables.kai_pod_groups.all().filter(of_workflow).cloned().collect(),
+            classes: tables.classes.whole().unwrap_or_default(),
+            nodes,
+        })
     }
 
     /// All topologies.
@@ -453,6 +658,8 @@ impl Index {
             Kind::DynamoGraphDeployment => tables.deployments.get(namespace, name)?.metadata.uid.clone(),
             Kind::PodCliqueSet => tables.sets.get(namespace, name)?.metadata.uid.clone(),
             Kind::ClusterTopology => tables.topologies.get("", name)?.metadata.uid.clone(),
+            Kind::Pool => tables.pools.get("", name)?.metadata.uid.clone(),
+            Kind::Workflow => tables.workflows.get(namespace, name)?.metadata.uid.clone(),
             _ => None,
         }
     }
@@ -475,6 +682,11 @@ impl Index {
             Kind::KaiPodGroup => self.put(serde_json::from_str::<KaiPodGroup>(text)?),
             Kind::ClusterTopology => self.put(serde_json::from_str::<ClusterTopology>(text)?),
             Kind::KaiTopology => self.put(serde_json::from_str::<Topology>(text)?),
+            Kind::Pool => self.put(serde_json::from_str::<Pool>(text)?),
+            Kind::Workflow => self.put(serde_json::from_str::<Workflow>(text)?),
+            Kind::KaiQueue => self.put(serde_json::from_str::<Queue>(text)?),
+            Kind::PriorityClass => self.put(serde_json::from_str::<PriorityClass>(text)?),
+            Kind::ConfigMap => self.put(crate::watches::trimmed_files(serde_json::from_str::<ConfigMap>(text)?)),
         })
     }
 
@@ -497,6 +709,11 @@ impl Index {
             Kind::KaiPodGroup => self.forget::<KaiPodGroup>(&name, uid),
             Kind::ClusterTopology => self.forget::<ClusterTopology>(&name, uid),
             Kind::KaiTopology => self.forget::<Topology>(&name, uid),
+            Kind::Pool => self.forget::<Pool>(&name, uid),
+            Kind::Workflow => self.forget::<Workflow>(&name, uid),
+            Kind::KaiQueue => self.forget::<Queue>(&name, uid),
+            Kind::PriorityClass => self.forget::<PriorityClass>(&name, uid),
+            Kind::ConfigMap => self.forget::<ConfigMap>(&name, uid),
         }
     }
 }

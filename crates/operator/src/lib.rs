@@ -8,6 +8,7 @@ mod act;
 mod deployments;
 mod index;
 mod metrics;
+mod osmo;
 mod queue;
 mod start;
 mod topologies;

@@ -15,6 +15,10 @@ pub enum Key {
     Deployment(String, String),
     /// A ClusterTopology, by name.
     Topology(String),
+    /// A pool, by name.
+    Pool(String),
+    /// A workflow with everything of it, by namespace and name.
+    Workflow(String, String),
 }
 
 /// Keys that wait for a worker, now or later.

@@ -5,7 +5,8 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use futures::{StreamExt as _, TryStreamExt as _};
-use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::api::core::v1::{ConfigMap, Node};
+use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject, PartialObjectMeta};
 use kube::core::{ApiResource, DeserializeGuard, GroupVersionKind};
@@ -15,7 +16,8 @@ use kube::{Client, Resource, ResourceExt as _};
 use serde::de::DeserializeOwned;
 use tokio::task::JoinSet;
 use tracing::{info, warn};
-use trellis_api::kinds::kai::{KaiPodGroup, Topology};
+use trellis_api::kinds::kai::{self, KaiPodGroup, Topology};
+use trellis_api::kinds::osmo::{Pool, Workflow};
 use trellis_api::kinds::{ClusterTopology, PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang};
 use trellis_api::names::{MANAGED_BY, label, profile};
 use trellis_lifecycle::dynamo::Deployment;
@@ -44,6 +46,13 @@ pub fn trimmed_pod(mut pod: Pod) -> Pod {
     pod
 }
 
+/// Files without what is in them.
+pub fn trimmed_files(mut files: ConfigMap) -> ConfigMap {
+    files.metadata.managed_fields = None;
+    (files.data, files.binary_data) = (None, None);
+    files
+}
+
 /// Of the managed fields only ours matter: they tell which labels and annotations we may take away.
 fn trim(metadata: &mut ObjectMeta) {
     if let Some(fields) = &mut metadata.managed_fields {
@@ -51,8 +60,9 @@ fn trim(metadata: &mut ObjectMeta) {
     }
 }
 
-/// Follows all kinds, until the tasks are dropped. Kinds of a backend are followed when its profile is enabled; one that is not served is
-/// asked for again and again, and followed from the moment that it appears. Dynamo's kind is followed unless another operator serves it.
+/// Follows all kinds, until the tasks are dropped. Kinds of a backend are followed when its profile is enabled, or there is a pool; one that
+/// is not served is asked for again and again, and followed from the moment that it appears. Dynamo's kind is followed unless another
+/// operator serves it.
 pub fn start(client: &Client, watches: &Watches, profiles: &[String], dynamo: bool) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     let ours = watch_api::Config::default().labels(&format!("{}={MANAGED_BY}", label::MANAGED_BY));
@@ -78,10 +88,15 @@ pub fn start(client: &Client, watches: &Watches, profiles: &[String], dynamo: bo
     if dynamo {
         tasks.spawn(watches.clone().follow_deployments(client.clone()));
     }
-    if profiles.iter().any(|name| name == profile::KAI) {
-        tasks.spawn(watches.clone().follow::<KaiPodGroup>(Api::all(client.clone()), ours));
-        tasks.spawn(watches.clone().follow::<Topology>(Api::all(client.clone()), all));
-    }
+    tasks.spawn(watches.clone().follow::<Pool>(Api::all(client.clone()), all.clone()));
+    tasks.spawn(watches.clone().follow::<Workflow>(Api::all(client.clone()), all.clone()));
+    tasks.spawn(watches.clone().follow::<PriorityClass>(Api::all(client.clone()), all.clone()));
+    tasks.spawn(watches.clone().follow_files(Api::all(client.clone()), ours.clone()));
+    let is_kai = profiles.iter().any(|name| name == profile::KAI);
+    let (groups, topologies) = (Api::all(client.clone()), Api::all(client.clone()));
+    tasks.spawn(watches.clone().once(is_kai, watches.clone().follow::<KaiPodGroup>(groups, ours)));
+    tasks.spawn(watches.clone().once(is_kai, watches.clone().follow::<Topology>(topologies, all.clone())));
+    tasks.spawn(watches.clone().once(false, watches.clone().follow::<kai::Queue>(Api::all(client.clone()), all)));
     tasks
 }
 
@@ -104,6 +119,23 @@ impl Watches {
     async fn follow_pods(self, api: Api<Pod>, config: watcher::Config) {
         let stream = watch_api(api, config).modify(|pod| pod.metadata.managed_fields = None);
         self.feed("Pod", stream.map_ok(Some).boxed()).await;
+    }
+
+    async fn follow_files(self, api: Api<ConfigMap>, config: watcher::Config) {
+        let stream = watch_api(api, config).map_ok(|event| match event {
+            Event::Apply(files) => Event::Apply(trimmed_files(files)),
+            Event::InitApply(files) => Event::InitApply(trimmed_files(files)),
+            other => other,
+        });
+        self.feed("ConfigMap", stream.map_ok(Some).boxed()).await;
+    }
+
+    /// Follows a kind at once, or once there is a pool that needs it.
+    async fn once(self, now: bool, follow: impl Future<Output = ()>) {
+        if !now {
+            self.index.has_pool().await;
+        }
+        follow.await;
     }
 
     async fn follow_claims(self, client: Client, config: watcher::Config) {
@@ -151,6 +183,9 @@ impl Watches {
                 Ok(None) => {}
                 Err(error) => {
                     self.metrics.watch_restarted(kind);
+                    if is_unserved(&error) {
+                        self.touch(self.index.unserved::<T>());
+                    }
                     if !std::mem::replace(&mut told, true) {
                         warn!(kind, %error, "cannot watch; trying again");
                     }
@@ -208,12 +243,18 @@ impl Watches {
             if changed {
                 let tables = self.index.tables();
                 let names = tables.topologies.all().filter_map(|topology| topology.metadata.name.clone());
-                let keys = names.map(Key::Topology).collect();
+                let pools = tables.pools.all().filter_map(|pool| pool.metadata.name.clone());
+                let keys = names.map(Key::Topology).chain(pools.map(Key::Pool)).collect();
                 drop(tables);
                 self.touch(keys);
             }
         }
     }
+}
+
+/// Whether the API says that there is no such kind.
+fn is_unserved(error: &watcher::Error) -> bool {
+    matches!(error, watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.code == 404)
 }
 
 fn labels(node: &PartialObjectMeta<Node>) -> NodeLabels {

@@ -1,4 +1,4 @@
-//! Webhooks: what an API server asks before it stores a set, a deployment or a topology, answered by the same rules that the
+//! Webhooks: what an API server asks before it stores a set, a deployment, a topology, a pool or a workflow, answered by the same rules that the
 //! command line applies.
 //!
 //! [`Handler`] answers reviews, [`configurations`] and [`install`] tell API servers where to ask, and [`Certificates`] keeps what the
@@ -46,6 +46,10 @@ pub mod path {
     pub const VALIDATE_DEPLOYMENT: &str = "/webhooks/validate-dynamographdeployment";
     /// Turns DynamoGraphDeployments into another version.
     pub const CONVERT_DEPLOYMENT: &str = "/webhooks/convert-dynamographdeployment";
+    /// Judges a pool.
+    pub const VALIDATE_POOL: &str = "/webhooks/validate-pool";
+    /// Judges a workflow.
+    pub const VALIDATE_WORKFLOW: &str = "/webhooks/validate-workflow";
     /// Keeps others away from what the operator manages.
     pub const AUTHORIZE: &str = "/webhooks/authorizer-webhook";
 }
@@ -118,6 +122,8 @@ impl Handler {
             path::VALIDATE_TOPOLOGY,
             path::DEFAULT_DEPLOYMENT,
             path::VALIDATE_DEPLOYMENT,
+            path::VALIDATE_POOL,
+            path::VALIDATE_WORKFLOW,
             path::AUTHORIZE,
         ];
         let Some(path) = known.into_iter().find(|known| *known == path) else {
@@ -153,6 +159,8 @@ impl Handler {
             path::DEFAULT_DEPLOYMENT => defaulting::deployment(request),
             path::VALIDATE_DEPLOYMENT => validating::deployment(request, live, settings).await,
             path::VALIDATE_TOPOLOGY => validating::topology(request, by_operator, live, settings).await,
+            path::VALIDATE_POOL => validating::pool(request),
+            path::VALIDATE_WORKFLOW => validating::workflow(request, live).await,
             _ if by_operator => Response::allowed(),
             _ => authorizer::judge(request, live, authorizer).await,
         }

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use tracing::{debug, warn};
 use trellis_api::settings::Settings;
 use trellis_controller::events::{self, About, Events};
-use trellis_lifecycle::{Action, Around, Failure, Kind, Note, Plan, Target, Write, decide};
+use trellis_lifecycle::{Action, Around, Confirm, Failure, Kind, Note, Plan, Target, Write, decide};
 
 use crate::Now;
 use crate::act::{Actor, Outcome};
@@ -88,6 +88,8 @@ impl Workers {
                 Key::Set(namespace, name) => ("set", self.set(&key, namespace, name).await),
                 Key::Deployment(namespace, name) => ("deployment", self.deployment(&key, namespace, name).await),
                 Key::Topology(name) => ("topology", self.topology(name).await),
+                Key::Pool(name) => ("pool", self.pool(name).await),
+                Key::Workflow(namespace, name) => ("workflow", self.workflow(namespace, name).await),
             };
             self.metrics.observe_pass(kind, start.elapsed());
             match turn {
@@ -185,13 +187,13 @@ impl Workers {
     }
 
     /// Tells people what could not be done.
-    fn complain(&self, about: Target, failures: &[Failure]) {
+    pub fn complain(&self, about: Target, failures: &[Failure]) {
         let Some(failure) = failures.first() else { return };
         let message = failure.description.clone();
         self.say(Note { about, warning: true, reason: "WriteFailed", message });
     }
 
-    fn say(&self, note: Note) {
+    pub fn say(&self, note: Note) {
         let uid = self.index.uid(&note.about);
         let (_, _, kind, _) = note.about.kind.names();
         let about = About {
@@ -207,8 +209,10 @@ impl Workers {
 
     /// Carries out the writes of a plan.
     pub async fn carry_out(&self, plan: &Plan) -> Carried {
-        if plan.writes.iter().any(costs_pods) && !plan.confirm.is_empty() {
-            match self.actor.confirmed(&plan.confirm).await {
+        let costs_pods = plan.writes.iter().any(costs_pods);
+        let confirm: Vec<Confirm> = plan.confirm.iter().filter(|_| costs_pods).chain(&plan.certain).cloned().collect();
+        if !confirm.is_empty() {
+            match self.actor.confirmed(&confirm).await {
                 Ok(true) => {}
                 Ok(false) => {
                     self.metrics.stale();

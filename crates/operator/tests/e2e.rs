@@ -26,6 +26,8 @@ mod ending;
 mod kai;
 #[path = "e2e/on_delete.rs"]
 mod on_delete;
+#[path = "e2e/osmo.rs"]
+mod osmo;
 #[path = "e2e/placer.rs"]
 mod placer;
 #[path = "e2e/rolling.rs"]
@@ -245,6 +247,13 @@ macro_rules! judged {
                 tas22_shapes,
                 a_topology_that_is_torn_away,
             }
+            osmo, nothing => {
+                what_kai_is_given,
+                what_is_refused,
+                nothing_is_written_at_rest,
+                a_workflow_beside_a_set_of_its_name,
+            }
+            osmo, timers => { a_group_that_takes_too_long, }
             topologies, alone => {
                 kai_comes_late,
                 tas20_drift_by_configuration,
@@ -309,6 +318,16 @@ macro_rules! judged_by_place {
                 several_nvl72_racks,
                 several_nvl72_racks_in_one_zone,
                 best_effort,
+            }
+            osmo, nothing => {
+                use_case_1_single_rack,
+                use_case_2_multiple_racks,
+                use_case_3_racks_in_one_zone,
+                use_case_4_best_effort,
+                groups_start_in_the_order_of_their_inputs,
+                a_lost_task_comes_back_to_its_leaf,
+                levels_change_under_a_running_gang,
+                a_canceled_workflow_frees_its_place,
             }
             stories, nothing => {
                 disaggregated_inference_stays_together,

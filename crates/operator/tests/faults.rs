@@ -1,6 +1,6 @@
 //! Whatever goes wrong between the operator and the API, what it leaves in the end is the same.
 //!
-//! Thirteen lifecycles are played on the embedded API. Once undisturbed, which gives the states to expect after every step; then once for
+//! Fifteen lifecycles are played on the embedded API. Once undisturbed, which gives the states to expect after every step; then once for
 //! every write and everything that can happen to it: the request is lost, the answer is lost, the operator dies of it. Then by chance, with lists that are old and watches that break, stutter and stall. Then by other ways to the same set.
 //!
 //! The runtime's clock moves only when nobody has anything to do, so nothing here waits for real time. `TRELLIS_SEED` chooses other

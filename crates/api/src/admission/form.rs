@@ -27,7 +27,7 @@ fn is_dns_subdomain(text: &str) -> bool {
 }
 
 /// Letters, digits, `-`, `_`, `.`, starting and ending with a letter or digit, at most 63: the name part of a key.
-fn is_qualified_part(text: &str) -> bool {
+pub fn is_qualified_part(text: &str) -> bool {
     let bytes = text.as_bytes();
     let edge = |b: Option<&u8>| b.is_some_and(u8::is_ascii_alphanumeric);
     bytes.len() <= 63

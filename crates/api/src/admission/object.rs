@@ -31,11 +31,15 @@ pub enum Kind {
     OperatorConfiguration,
     /// `nvidia.com/v1beta1` and `nvidia.com/v1alpha1` DynamoGraphDeployment.
     DynamoGraphDeployment,
+    /// `trellis.dev/v1alpha1` Pool.
+    Pool,
+    /// `trellis.dev/v1alpha1` Workflow.
+    Workflow,
 }
 
 impl Kind {
     /// All kinds that admission judges.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::PodCliqueSet,
         Self::PodCliqueScalingGroup,
         Self::PodClique,
@@ -43,6 +47,8 @@ impl Kind {
         Self::PodGang,
         Self::OperatorConfiguration,
         Self::DynamoGraphDeployment,
+        Self::Pool,
+        Self::Workflow,
     ];
 
     /// The kind's name.
@@ -55,6 +61,8 @@ impl Kind {
             Self::PodGang => "PodGang",
             Self::OperatorConfiguration => "OperatorConfiguration",
             Self::DynamoGraphDeployment => "DynamoGraphDeployment",
+            Self::Pool => "Pool",
+            Self::Workflow => "Workflow",
         }
     }
 
@@ -66,6 +74,7 @@ impl Kind {
         let group = match self {
             Self::PodGang => group::SCHEDULER,
             Self::OperatorConfiguration => group::CONFIG,
+            Self::Pool | Self::Workflow => group::TRELLIS,
             _ => group::GROVE,
         };
         format!("{group}/{}", group::V1ALPHA1)
@@ -84,7 +93,7 @@ impl Kind {
 
     /// Whether objects of the kind live in namespaces.
     pub fn is_namespaced(self) -> bool {
-        !matches!(self, Self::ClusterTopology | Self::OperatorConfiguration)
+        !matches!(self, Self::ClusterTopology | Self::OperatorConfiguration | Self::Pool)
     }
 }
 

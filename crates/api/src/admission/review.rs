@@ -5,11 +5,12 @@
 
 use super::object::{Decoded, Kind, decode};
 use super::{
-    ClusterView, Verdict, default_pod_clique_set, pod_clique_set_structure, validate_cluster_topology,
-    validate_pod_clique_set,
+    ClusterView, Pools, Verdict, default_pod_clique_set, pod_clique_set_structure, validate_cluster_topology,
+    validate_pod_clique_set, validate_pool, validate_workflow,
 };
 use crate::constraint::{self, Pack};
 use crate::field::ErrorType;
+use crate::kinds::osmo::Workflow;
 use crate::kinds::{ClusterTopology, PodCliqueSet};
 use crate::names::label;
 use crate::settings::Settings;
@@ -140,6 +141,22 @@ impl TopologyReview {
         self.leave.excuse(&mut verdict);
         verdict
     }
+}
+
+/// Judges a pool that replaces `old`, if there is an old one.
+pub fn pool(value: &Value, old: Option<&Value>) -> Verdict {
+    let mut verdict = rules(decode(Kind::Pool, value.clone()), validate_pool);
+    Leave::of(value, old).excuse(&mut verdict);
+    verdict
+}
+
+/// Judges a workflow that replaces `old`, if there is an old one.
+pub fn workflow(value: &Value, old: Option<&Value>, pools: &Pools) -> Verdict {
+    let before = old.and_then(|old| decode::<Workflow>(Kind::Workflow, old.clone()).object);
+    let decoded: Decoded<Workflow> = decode(Kind::Workflow, value.clone());
+    let mut verdict = rules(decoded, |workflow| validate_workflow(workflow, before.as_ref(), pools));
+    Leave::of(value, old).excuse(&mut verdict);
+    verdict
 }
 
 /// Applies rules to what could be read, and adds what is wrong with the form.

@@ -118,6 +118,17 @@ Phase string .status.phase
 Scheduled string .status.conditions[?(@.type==\"Scheduled\")].status
 Score number .status.placementScore p1
 Age date .metadata.creationTimestamp",
+        // Ours alone (27).
+        "Pool trellis.dev/v1alpha1 pools pool  Cluster status
+Keys string .spec.topology_keys[*].key
+Scheduler string .spec.scheduler_settings.scheduler_type
+Nodes integer .status.nodes
+Age date .metadata.creationTimestamp",
+        "Workflow trellis.dev/v1alpha1 workflows workflow  Namespaced status
+Status string .status.state
+Pool string .status.pool
+Priority string .spec.priority p1
+Age date .metadata.creationTimestamp",
         "Topology kai.scheduler/v1alpha1 topologies topology  Cluster",
         "PodGroup scheduling.run.ai/v2alpha2 podgroups podgroup  Namespaced status",
         "Queue scheduling.run.ai/v2 queues queue  Cluster",

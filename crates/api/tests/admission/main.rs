@@ -1,5 +1,5 @@
 //! What admission allows and refuses, one table for each rule. A test's name says where its rule stands: `s000` to
-//! `s003` are the specification's documents, `d` a numbered decision, `grove` and `dynamo` a section of the reference of that name.
+//! `s004` are the specification's documents, `d` a numbered decision, `grove`, `dynamo` and `osmo` a section of the reference of that name.
 //!
 //! Expectations are written from those texts. All errors and warnings of a case are compared, in order.
 
@@ -21,6 +21,7 @@ mod harness;
 mod immutable;
 mod label;
 mod names;
+mod osmo;
 mod pods;
 mod schemas;
 mod sharing;

@@ -119,7 +119,7 @@ fn grove1_conditions_merge_by_type() {
             }
         });
     }
-    assert_eq!(found, 6, "five kinds, and the gangs in a set's status");
+    assert_eq!(found, 8, "seven kinds, and the gangs in a set's status");
 }
 
 /// `kubectl explain` is the first documentation that anybody reads.

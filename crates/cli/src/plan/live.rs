@@ -9,7 +9,7 @@ use crate::objects::{LIVE, Object, Role};
 use trellis_api::admission::object::Kind;
 
 /// What a plan looks at, and where it is listed.
-const LISTS: [&str; 13] = [
+const LISTS: [&str; 14] = [
     "api/v1/nodes",
     "api/v1/pods",
     "api/v1/persistentvolumeclaims",
@@ -23,6 +23,7 @@ const LISTS: [&str; 13] = [
     "apis/scheduling.run.ai/v2alpha2/podgroups",
     "apis/scheduling.run.ai/v2/queues",
     "apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies",
+    "apis/trellis.dev/v1alpha1/pools",
 ];
 /// How many objects are asked for at once.
 const PAGE: usize = 500;
@@ -31,6 +32,15 @@ const PAGE: usize = 500;
 pub async fn read(client: &Client) -> Result<Vec<Object>> {
     let mut documents = Vec::new();
     for path in LISTS {
+        list(client, path, &mut documents).await?;
+    }
+    documents.into_iter().map(Object::recognise).collect()
+}
+
+/// The pools of the cluster and its nodes: what a workflow is judged by.
+pub async fn pools_and_nodes(client: &Client) -> Result<Vec<Object>> {
+    let mut documents = Vec::new();
+    for path in ["apis/trellis.dev/v1alpha1/pools", "api/v1/nodes"] {
         list(client, path, &mut documents).await?;
     }
     documents.into_iter().map(Object::recognise).collect()

@@ -4,6 +4,7 @@ use super::gather::Gathered;
 use super::items::{refusal, typed};
 use super::live;
 use super::progress::{Phase, Progress};
+use super::workflows;
 use crate::args::PlanArgs;
 use crate::objects::{Object, Role};
 use crate::{render, validate, world};
@@ -29,7 +30,7 @@ pub fn load(args: &PlanArgs, live: Option<Vec<Object>>, progress: &Progress) -> 
         None => None,
     };
     let settings = world::settings(config.as_ref());
-    let mut objects = validate::read_objects(&args.files)?;
+    let mut objects = validate::read_objects(&args.files, &args.osmo.reading())?;
     let is_live = live.is_some();
     let live_objects = live::beside(&objects, live.unwrap_or_default());
     let all: Vec<&Object> = objects.iter().chain(&live_objects).collect();
@@ -44,10 +45,12 @@ pub fn load(args: &PlanArgs, live: Option<Vec<Object>>, progress: &Progress) -> 
     objects.extend(live_objects);
 
     let mut gathered = Gathered::default();
-    let mut sets = Vec::new();
+    let (mut sets, mut workflows) = (Vec::new(), Vec::new());
     for object in objects {
         if matches!(object.role, Role::Judged(Kind::PodCliqueSet | Kind::DynamoGraphDeployment)) {
             sets.push(object);
+        } else if object.role == Role::Judged(Kind::Workflow) {
+            workflows.push(object);
         } else {
             let is_live = object.is_live();
             fit = (gathered.add(object) || is_live) && fit;
@@ -65,6 +68,7 @@ pub fn load(args: &PlanArgs, live: Option<Vec<Object>>, progress: &Progress) -> 
         let Some(set) = set else { continue };
         fit = add_set(&set, &object, &live, &view, &settings, &mut gathered)? && fit;
     }
+    workflows::add(by_name(workflows), &view.pools, &mut gathered);
     if !fit {
         return Ok(None);
     }
@@ -92,7 +96,14 @@ fn admit(objects: &[Object], view: &ClusterView, settings: &Settings) -> Result<
     let mut fit = true;
     for object in objects {
         match object.role {
-            Role::Judged(Kind::PodCliqueSet | Kind::DynamoGraphDeployment | Kind::ClusterTopology | Kind::PodGang)
+            Role::Judged(
+                Kind::PodCliqueSet
+                | Kind::DynamoGraphDeployment
+                | Kind::ClusterTopology
+                | Kind::PodGang
+                | Kind::Pool
+                | Kind::Workflow,
+            )
             | Role::Unknown => {}
             Role::Judged(_) | Role::Pod | Role::Foreign => continue,
         }

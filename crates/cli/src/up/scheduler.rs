@@ -1,5 +1,5 @@
-//! The scheduler in the process of `trellis up`: an ordinary client of the API. No other scheduler runs there, so it serves the default
-//! one's pods as well.
+//! The scheduler in the process of `trellis up`: an ordinary client of the API. No other scheduler runs there, so it serves the
+//! pods of the default one and of KAI as well.
 
 use anyhow::{Context as _, Result};
 use kube::Client;
@@ -22,7 +22,7 @@ pub async fn start(
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<JoinHandle<Result<(), RunError>>> {
     let client = Client::new(api.service(User::service_account(NAMESPACE, SCHEDULER)), NAMESPACE);
-    let served = [profile::TRELLIS, profile::DEFAULT_SCHEDULER].map(str::to_owned);
+    let served = [profile::TRELLIS, profile::DEFAULT_SCHEDULER, profile::KAI].map(str::to_owned);
     let settings = Settings::of(config, served);
     let scheduler = Scheduler::start(client, Options::new(settings, identity())).await;
     let scheduler = scheduler.context("cannot start the scheduler")?;

@@ -314,7 +314,7 @@ async fn look_after(api: Api<Pod>, shared: Arc<Mutex<Shared>>, seen: watch::Send
     let mut events = follow(api.clone(), watcher::Config::default()).default_backoff().boxed();
     let mut listed: Option<Pods> = None;
     while let Some(event) = events.next().await {
-        lock(&shared).history.extend(line(&event));
+        lock(&shared).history.push(line(&event));
         match event {
             Ok(Event::Init) => listed = Some(Pods::new()),
             Ok(Event::InitApply(pod)) => drop(listed.get_or_insert_default().insert(pod.name_any(), pod)),
@@ -339,20 +339,20 @@ async fn look_after(api: Api<Pod>, shared: Arc<Mutex<Shared>>, seen: watch::Send
 }
 
 /// What was seen, as a line.
-fn line(event: &Result<Event<Pod>, watcher::Error>) -> Option<String> {
+fn line(event: &Result<Event<Pod>, watcher::Error>) -> String {
     let (word, pod) = match event {
-        Ok(Event::Init) => return Some("a list begins".to_owned()),
-        Ok(Event::InitDone) => return Some("a list ends".to_owned()),
+        Ok(Event::Init) => return "a list begins".to_owned(),
+        Ok(Event::InitDone) => return "a list ends".to_owned(),
         Ok(Event::InitApply(pod)) => ("listed", pod),
         Ok(Event::Apply(pod)) => ("is", pod),
         Ok(Event::Delete(pod)) => ("gone", pod),
-        Err(error) => return Some(error.to_string()),
+        Err(error) => return error.to_string(),
     };
     let uid = pod.uid().unwrap_or_default();
     let (version, short) = (pod.resource_version().unwrap_or_default(), uid.get(..8).unwrap_or_default());
     let leaving = if pod.metadata.deletion_timestamp.is_some() { " leaving" } else { "" };
     let (node, phase) = (node_of(pod).unwrap_or("-"), phase_of(pod).unwrap_or("-"));
-    Some(format!("{version} {} {short} {word} {node} {phase}{leaving}", pod.name_any()))
+    format!("{version} {} {short} {word} {node} {phase}{leaving}", pod.name_any())
 }
 
 /// Makes an object, if nobody else has.

@@ -50,10 +50,10 @@ pub fn checked_plan(problem: &Problem) -> Result<Plan, String> {
     Ok(plan)
 }
 
-/// The spans, but for the wider levels, which only break ties, where the search for better ones ended with its budget.
+/// The spans; of a gang with holds but for the wider levels, which only break ties, where the search for better ones ended with its budget.
 fn settled(gang: &Gang, steps: u64, mut got: Vec<u64>, best: &[u64]) -> Vec<u64> {
     let depths = (0..gang.groups.len()).map(|group| gang.ancestry(group).count()).max().unwrap_or(0);
-    if steps >= 100_000 && got.len() == best.len() && got[..] > *best {
+    if !gang.holds.is_empty() && steps >= 100_000 && got.len() == best.len() && got[..] > *best {
         got[depths..].copy_from_slice(&best[depths..]);
     }
     got

@@ -86,10 +86,12 @@ const MUTATING: [&str; 3] = [
     "clustertopology-defaulting-webhook",
     "dynamographdeployment-defaulting-webhook",
 ];
-const VALIDATING: [&str; 4] = [
+const VALIDATING: [&str; 6] = [
     "podcliqueset-validating-webhook",
     "clustertopology-validating-webhook",
     "dynamographdeployment-validating-webhook",
+    "pool-validating-webhook",
+    "workflow-validating-webhook",
     AUTHORIZER,
 ];
 
@@ -147,6 +149,22 @@ pub fn configurations(
             path: path::VALIDATE_TOPOLOGY,
             rules: topologies(),
             conditions: vec![not_operator.clone()],
+            objects: None,
+        },
+        Hook {
+            configuration: VALIDATING[3],
+            name: "pool.validating.webhooks.trellis.dev",
+            path: path::VALIDATE_POOL,
+            rules: vec![rule(group::TRELLIS, &[group::V1ALPHA1], &["pools"], &both)],
+            conditions: vec![not_deleted.clone()],
+            objects: None,
+        },
+        Hook {
+            configuration: VALIDATING[4],
+            name: "workflow.validating.webhooks.trellis.dev",
+            path: path::VALIDATE_WORKFLOW,
+            rules: vec![rule(group::TRELLIS, &[group::V1ALPHA1], &["workflows"], &both)],
+            conditions: vec![not_deleted.clone()],
             objects: None,
         },
     ];
@@ -400,6 +418,6 @@ mod tests {
             r#"request.userInfo.username != "a \"b\"""#
         );
         assert_eq!(hook.client_config.url.as_deref(), Some("https://127.0.0.1:9443/webhooks/validate-clustertopology"));
-        assert_eq!(odd.validating.len(), 3);
+        assert_eq!(odd.validating.len(), 5);
     }
 }

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt, stream};
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::{ApiResource, DynamicObject, ListParams, PartialObjectMeta};
 use kube::core::ObjectList;
 use kube::{Api, Client, ResourceExt};
@@ -13,10 +13,11 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use trellis_api::admission::dynamo::TopologyRead;
 use trellis_api::admission::object::{Kind, decode};
-use trellis_api::admission::{ClusterView, default_cluster_topology};
+use trellis_api::admission::{ClusterView, Pools, default_cluster_topology};
 use trellis_api::constraint;
+use trellis_api::kinds::osmo::Pool;
 use trellis_api::kinds::{ClusterTopology, PodCliqueSet};
-use trellis_api::names::label;
+use trellis_api::names::{label, osmo};
 
 /// How long all reads of one review may take; the server waits for ten.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -26,6 +27,8 @@ const PAGE: u32 = 500;
 const NAMED: u32 = 50;
 /// Sets that are looked at at once.
 const AT_ONCE: usize = 16;
+/// With as many nodes it is not looked into whether a workflow could ever be placed.
+const NODES: usize = 2_000;
 /// As many blocking sets are enough to refuse a change.
 const BLOCKING: usize = 50;
 /// Pods that have a node and are not finished.
@@ -129,7 +132,9 @@ impl Live {
     /// Whether a live pod of the set has a node; terminating pods count, finished ones do not.
     pub async fn is_scheduled(&self, namespace: &str, set: &str) -> Result<bool, Unread> {
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
-        let one = ListParams::default().labels(&format!("{}={set}", label::PART_OF)).fields(PLACED).limit(1);
+        // Pods of a workflow of the same name are others.
+        let selector = format!("{}={set},!{}", label::PART_OF, osmo::label::WORKFLOW);
+        let one = ListParams::default().labels(&selector).fields(PLACED).limit(1);
         let mut page = pods.list_metadata(&one).await;
         loop {
             let found = page.map_err(|error| unread(format!("pods of PodCliqueSet {namespace}/{set}"), error))?;
@@ -176,10 +181,42 @@ impl Live {
         }
     }
 
+    /// All pools. One that cannot be read is passed over: it is not this workflow's fault.
+    pub async fn pools(&self) -> Result<Pools, Unread> {
+        let api = self.custom(Kind::Pool, None);
+        let (mut pools, mut pages) = (Pools::new(), ListParams::default().limit(PAGE));
+        loop {
+            let page = api.list(&pages).await.map_err(|error| unread("Pools".to_owned(), error))?;
+            let read = page.items.iter().filter_map(|it| Some((it.name_any(), typed::<Pool>(Kind::Pool, it)?)));
+            pools.extend(read);
+            match next_page(&page) {
+                Some(next) => pages = pages.continue_token(&next),
+                None => return Ok(pools),
+            }
+        }
+    }
+
+    /// All nodes; none if there are too many to be read while somebody waits.
+    pub async fn nodes(&self) -> Result<Option<Vec<Node>>, Unread> {
+        let api: Api<Node> = Api::all(self.client.clone());
+        let (mut nodes, mut pages) = (Vec::new(), ListParams::default().limit(PAGE));
+        while nodes.len() < NODES {
+            let page = api.list(&pages).await.map_err(|error| unread("nodes".to_owned(), error))?;
+            let next = next_page(&page);
+            nodes.extend(page.items);
+            match next {
+                Some(next) => pages = pages.continue_token(&next),
+                None => return Ok(Some(nodes)),
+            }
+        }
+        Ok(None)
+    }
+
     /// Objects of a kind of ours, as JSON: one that cannot be read must not hide the others.
     fn custom(&self, kind: Kind, namespace: Option<&str>) -> Api<DynamicObject> {
         let resource = match kind {
             Kind::ClusterTopology => ApiResource::erase::<ClusterTopology>(&()),
+            Kind::Pool => ApiResource::erase::<Pool>(&()),
             _ => ApiResource::erase::<PodCliqueSet>(&()),
         };
         match namespace {

@@ -1,13 +1,16 @@
-//! Judges sets and topologies by the rules, with what the rules need to know of the cluster at this moment.
+//! Judges sets, topologies, pools and workflows by the rules, with what the rules need to know of the cluster at this moment.
 
 use serde_json::Value;
-use trellis_api::admission::ClusterView;
 use trellis_api::admission::dynamo::{DynamoReview, TopologyRead};
+use trellis_api::admission::object::{Kind, decode};
 use trellis_api::admission::review::{self, SetReview, TopologyReview};
+use trellis_api::admission::{ClusterView, Pools, pool_of_workflow};
+use trellis_api::kinds::osmo::Workflow;
 use trellis_api::settings::Settings;
 use trellis_lower::dynamo::follow;
+use trellis_lower::osmo::{self as lowered, Cluster};
 
-use super::live::{Live, in_time};
+use super::live::{Live, Unread, in_time};
 use super::review::{Request, Response};
 
 /// Judges a set that is made or changed.
@@ -73,4 +76,43 @@ pub async fn topology(request: &Request, by_operator: bool, live: &Live, setting
         return Response::unread(&error);
     }
     review.judge(by_operator, &view, settings).into()
+}
+
+/// Judges a pool that is made or changed.
+pub fn pool(request: &Request) -> Response {
+    review::pool(&request.object, request.old()).into()
+}
+
+/// Judges a workflow that is made or changed. One that is new and asks for what the cluster can never give is let in, with a warning: the
+/// cluster may grow.
+pub async fn workflow(request: &Request, live: &Live) -> Response {
+    if let Some(old) = request.old() {
+        return review::workflow(&request.object, Some(old), &Pools::new()).into();
+    }
+    let pools = match in_time(live.pools()).await {
+        Ok(pools) => pools,
+        Err(error) => return Response::unread(&error),
+    };
+    let mut verdict = review::workflow(&request.object, None, &pools);
+    if verdict.allowed() {
+        // What cannot be found out in time is not said.
+        let said = in_time(never_fits(&request.object, &pools, live)).await;
+        verdict.warnings.extend(said.unwrap_or_default());
+    }
+    verdict.into()
+}
+
+/// What the cluster can never give, in words.
+async fn never_fits(value: &Value, pools: &Pools, live: &Live) -> Result<Vec<String>, Unread> {
+    let Some(workflow) = decode::<Workflow>(Kind::Workflow, value.clone()).object else { return Ok(Vec::new()) };
+    let Some(pool) = pool_of_workflow(&workflow.spec, pools).cloned() else { return Ok(Vec::new()) };
+    let Some(nodes) = live.nodes().await? else { return Ok(Vec::new()) };
+    let told = tokio::task::spawn_blocking(move || {
+        let cluster = Cluster { nodes: nodes.iter().collect(), ..Cluster::default() };
+        lowered::never_fits(&workflow, &pool, &cluster)
+    });
+    let said = told.await.unwrap_or_default().into_iter();
+    Ok(said
+        .map(|(group, why)| format!("group {group:?} can never be placed on the nodes that there are: {why}"))
+        .collect())
 }

@@ -343,7 +343,9 @@ fn ready_groups(kind: Kind, gang: &Value) -> Option<Vec<(&str, usize)>> {
         let groups = gang["spec"]["podgroups"].as_array()?.iter();
         return Some(groups.map(|group| (text(&group["name"]), count(&group["minReplicas"]))).collect());
     }
-    let groups = gang["spec"]["subGroups"].as_array()?;
+    let Some(groups) = gang["spec"]["subGroups"].as_array() else {
+        return Some(vec![("", count(&gang["spec"]["minMember"]).max(1))]);
+    };
     let parents: BTreeSet<&str> = groups.iter().map(|group| text(&group["parent"])).collect();
     let leaves = groups.iter().filter(|group| !parents.contains(text(&group["name"])));
     Some(leaves.map(|group| (text(&group["name"]), count(&group["minMember"]).max(1))).collect())

@@ -24,7 +24,7 @@ fn level(word: &str, key: &str) -> Value {
 }
 
 /// Opens so many nodes of racks.
-async fn open(world: &World, racks: &[(usize, usize)]) {
+pub async fn open(world: &World, racks: &[(usize, usize)]) {
     let nodes = racks.iter().flat_map(|(rack, count)| FIRST[*rack]..FIRST[*rack] + count);
     world.reopen(nodes.map(|n| world.node_names()[n].clone()).collect()).await;
 }
@@ -62,7 +62,7 @@ async fn create(world: &World, models: usize, each: &Value, whole: Option<Value>
 }
 
 /// The racks or blocks that pods whose names begin so are in.
-fn domains(world: &World, view: &View, size: usize, prefix: &str) -> BTreeSet<usize> {
+pub fn domains(world: &World, view: &View, size: usize, prefix: &str) -> BTreeSet<usize> {
     let place = |node: &str| world.node_names().iter().position(|name| name == node).expect("a node of this world");
     let pods = view.pods().filter(|pod| pod.name().starts_with(prefix));
     pods.map(|pod| place(pod.node().expect("a node")) / size).collect()

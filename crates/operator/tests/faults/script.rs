@@ -1,4 +1,4 @@
-//! Thirteen lifecycles of at most twelve pods, step by step. Between them they reach every place where the operator writes.
+//! Fifteen lifecycles of at most twelve pods, step by step. Between them they reach every place where the operator writes.
 
 use std::time::Duration;
 
@@ -26,6 +26,8 @@ pub enum Act {
     Fail(&'static str),
     /// The first pod of a clique is deleted.
     Lose(&'static str),
+    /// A task's pod ends well.
+    Finish(&'static str),
     /// Pods of these cliques find no room from now on.
     Hold(&'static [&'static str]),
     Release,
@@ -99,6 +101,7 @@ impl Step {
                 Act::Delete(kind, name) => world.delete(*kind, name).await,
                 Act::Fail(clique) => world.fail(&world.first_pod(clique)).await,
                 Act::Lose(clique) => world.delete(Kind::Pod, &world.first_pod(clique)).await,
+                Act::Finish(pod) => world.finish(pod).await,
                 Act::Hold(cliques) => world.stage.hold(cliques),
                 Act::Release => world.stage.release(),
             }
@@ -162,6 +165,8 @@ pub fn all() -> Vec<Scenario> {
         around_the_pods(),
         topology_used(),
         by_dynamo(),
+        workflow_run(),
+        pool_shared(),
     ]
 }
 
@@ -372,4 +377,49 @@ fn topology_used() -> Scenario {
         .then("a level goes", vec![Act::Patch(Kind::ClusterTopology, "racks", levels)])
         .then("deletion is asked for", vec![Act::Delete(Kind::ClusterTopology, "racks")])
         .then("the last user goes", vec![Act::Delete(Kind::PodCliqueSet, "wl")])
+}
+
+fn pool(name: &str, keys: &[(&str, &str)]) -> Value {
+    json!({
+        "apiVersion": "trellis.dev/v1alpha1", "kind": "Pool", "metadata": { "name": name },
+        "spec": { "topology_keys": levels(keys), "scheduler_settings": { "scheduler_type": "trellis" } },
+    })
+}
+
+fn levels(keys: &[(&str, &str)]) -> Value {
+    keys.iter().map(|(key, label)| json!({ "key": key, "label": label })).collect()
+}
+
+fn workflow_run() -> Scenario {
+    let task = |name: &str, more: Value| {
+        merged(json!({ "name": name, "image": "app:1", "command": ["run"], "resource": name }), &more)
+    };
+    let rack = |group: &str| json!({ "gpu": 1, "topology": [{ "key": "rack", "group": group }] });
+    let files = json!({ "files": [{ "path": "/etc/a", "contents": "a" }] });
+    let train = json!({ "name": "train", "tasks": [task("a", files), task("b", json!({}))] });
+    let test = json!({ "name": "test", "tasks": [task("c", json!({ "inputs": [{ "task": "a" }] }))] });
+    let workflow = json!({
+        "apiVersion": "trellis.dev/v1alpha1", "kind": "Workflow",
+        "metadata": { "name": "wf", "namespace": "default" },
+        "spec": { "groups": [train, test], "resources": { "a": rack("one"), "b": rack("two"), "c": { "cpu": 1 } } },
+    });
+    let keys = json!({ "spec": { "topology_keys": levels(&[RACK, HOST]) } });
+    Scenario::new("a workflow runs in a pool whose levels change")
+        .step("a pool", vec![Act::Create(pool("p", &[ZONE, RACK]))])
+        .then("submitted", vec![Act::Create(workflow)])
+        .then("other levels", vec![Act::Patch(Kind::Pool, "p", keys)])
+        .then("a task lost", vec![Act::Delete(Kind::Pod, "wf-b")])
+        .then("the first group done", vec![Act::Finish("wf-a")])
+        .then("canceled", vec![Act::Patch(Kind::Workflow, "wf", json!({ "spec": { "cancel": true } }))])
+        .then("deleted", vec![Act::Delete(Kind::Workflow, "wf"), Act::Delete(Kind::Pool, "p")])
+}
+
+fn pool_shared() -> Scenario {
+    let moved = json!({ "spec": { "k8s_namespace": "elsewhere", "topology_keys": [] } });
+    let quota = json!({ "spec": { "resources": { "gpu": { "guarantee": 8 } } } });
+    Scenario::new("pools share a queue, and one moves away")
+        .step("two pools", vec![Act::Create(pool("p", &[RACK])), Act::Create(pool("q", &[RACK]))])
+        .then("one moves", vec![Act::Patch(Kind::Pool, "p", moved)])
+        .then("the other has a share", vec![Act::Patch(Kind::Pool, "q", quota)])
+        .then("deleted", vec![Act::Delete(Kind::Pool, "p"), Act::Delete(Kind::Pool, "q")])
 }

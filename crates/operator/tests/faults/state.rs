@@ -183,6 +183,10 @@ fn plain_fields(fields: &mut Map<String, Value>, generation: &Value) {
         if key == "observedGeneration" {
             *value = if value == generation { "present".into() } else { "an old one".into() };
         }
+        // The pods of tasks, by their uids.
+        if (key == "pod" || key == "givenUp") && value.is_string() {
+            *value = "a pod".into();
+        }
         let is_time = key.ends_with("Time") || key.ends_with("At") || key.ends_with("Timestamp");
         if is_time && value.as_str().is_some_and(|text| text.ends_with('Z')) {
             *value = "a time".into();

@@ -157,7 +157,14 @@ impl World {
         objects.retain(|object| {
             let metadata = &object["metadata"];
             let is_here = metadata["namespace"].as_str().is_none_or(|namespace| namespace == NAMESPACE);
-            is_here && (kind != Kind::ServiceAccount || metadata["name"] != "default")
+            let name = metadata["name"].as_str().unwrap_or_default();
+            is_here
+                && match kind {
+                    Kind::ServiceAccount => name != "default",
+                    Kind::ConfigMap => name != "kube-root-ca.crt",
+                    Kind::PriorityClass => name.starts_with("osmo-"),
+                    _ => true,
+                }
         });
         objects
     }
@@ -209,6 +216,19 @@ impl World {
     /// Ends a pod badly, as a kubelet would tell.
     pub async fn fail(&self, pod: &str) {
         let status = json!({ "phase": "Failed", "conditions": [{ "type": "Ready", "status": "False" }] });
+        let target = format!("{}/status", path(Kind::Pod, pod));
+        self.sent(Method::PATCH, &target, &json!({ "status": status })).await;
+    }
+
+    /// Ends a task's pod well, as a kubelet would tell.
+    pub async fn finish(&self, pod: &str) {
+        let ended = json!({ "exitCode": 0, "reason": "Completed" });
+        let container = json!({
+            "name": "task", "image": "app", "imageID": "", "ready": false, "started": false, "restartCount": 0,
+            "state": { "terminated": ended },
+        });
+        let conditions = json!([{ "type": "Ready", "status": "False" }]);
+        let status = json!({ "phase": "Succeeded", "conditions": conditions, "containerStatuses": [container] });
         let target = format!("{}/status", path(Kind::Pod, pod));
         self.sent(Method::PATCH, &target, &json!({ "status": status })).await;
     }

@@ -18,13 +18,15 @@ use trellis_testkit::mutate::{Dice, mutate};
 
 use crate::cases::SMALL_SET;
 
-const PATHS: [&str; 7] = [
+const PATHS: [&str; 9] = [
     path::DEFAULT_SET,
     path::VALIDATE_SET,
     path::DEFAULT_TOPOLOGY,
     path::VALIDATE_TOPOLOGY,
     path::DEFAULT_DEPLOYMENT,
     path::VALIDATE_DEPLOYMENT,
+    path::VALIDATE_POOL,
+    path::VALIDATE_WORKFLOW,
     path::AUTHORIZE,
 ];
 
