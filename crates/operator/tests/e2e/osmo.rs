@@ -305,7 +305,7 @@ pub async fn levels_change_under_a_running_gang(world: &World) {
     let (pool, topology) = (pool_name(world), osmo::topology(&world.namespace, &pool_name(world)));
     world
         .edit(Kind::Pool, &pool, |pool| {
-            pool["spec"]["topology_keys"] = levels(&[RACK, ("node", "kubernetes.io/hostname")])
+            pool["spec"]["topology_keys"] = levels(&[RACK, ("node", "kubernetes.io/hostname")]);
         })
         .await;
     let is_changed = |view: &View| {
