@@ -404,8 +404,10 @@ fn decisions63_faults_are_told_where_no_webhook_judges() {
     // A fault of the set that follows is the deployment's.
     let scene = scene.settle().says("Admitted", "False", "Invalid");
     assert_eq!(scene.said(READY), "False/failed_to_reconcile_the_resources");
-    // A form of which nothing can be made.
-    let mut scene = Scene::new(None);
-    scene.object["spec"] = json!({ "components": 3 });
-    assert_eq!((scene.writes(), scene.said("Admitted")), (vec![], "False/Invalid".to_owned()));
+    // A form that is wrong, and one of which nothing can be made, whoever judges.
+    for (spec, judges) in [(json!({ "components": 3 }), true), (json!(3), true), (json!(3), false)] {
+        let mut scene = Scene::new(None);
+        (scene.object["spec"], scene.judges) = (spec.clone(), judges);
+        assert_eq!((scene.writes(), scene.said("Admitted")), (vec![], "False/Invalid".to_owned()), "{spec}");
+    }
 }
