@@ -174,4 +174,18 @@ async fn is_asked(client: &Client) {
             other => assert!(tick < TICKS, "the webhooks are not asked: {other:?}"),
         }
     }
+    // The server learns of each configuration by itself, and of those for deployments last.
+    let deployment = json!({
+        "apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "metadata": { "name": "asked" },
+        "spec": { "components": [{ "name": "a", "replicas": 0 }] },
+    });
+    let deployment: kube::api::DynamicObject = serde_json::from_value(deployment).expect("a deployment");
+    let deployments = crate::view::objects(client, "default", trellis_lifecycle::Kind::DynamoGraphDeployment);
+    for tick in 0.. {
+        ticks.tick().await;
+        match deployments.create(&PostParams { dry_run: true, field_manager: None }, &deployment).await {
+            Err(kube::Error::Api(status)) if status.message.contains("denied the request") => break,
+            other => assert!(tick < TICKS, "the webhooks for deployments are not asked: {other:?}"),
+        }
+    }
 }
