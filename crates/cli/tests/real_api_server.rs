@@ -56,7 +56,7 @@ async fn cluster() -> Client {
     READY
         .get_or_init(async || {
             let crds = trellis(&["crds", "--with", "kai"]);
-            assert_eq!(crds.len(), 8);
+            assert_eq!(crds.len(), 11);
             for crd in &crds {
                 create(&client, crd).await;
             }
