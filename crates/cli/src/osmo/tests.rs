@@ -10,7 +10,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use trellis_api::settings::Settings;
 use trellis_testkit::mutate::{Dice, mutate};
 
-const FILES: usize = 100_000;
+/// With as many deployments of Dynamo's it is a hundred thousand; `TRELLIS_LONG=1` has ten times as many.
+const FILES: usize = 50_000;
 /// Used where `TRELLIS_SEED` names no other.
 const SEED: u64 = 20_261_116;
 
@@ -214,8 +215,9 @@ fn mutated_files_are_told_about_with_a_line_and_a_path() {
     let plain = [plain(CONFIG), plain(&workflow.text), plain(POOL)];
     go(&format!("{CONFIG}---\n{WORKFLOW}")).expect("what is to be spoilt is fine");
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let files = if std::env::var_os("TRELLIS_LONG").is_some() { 10 * FILES } else { FILES };
     let part = |thread: usize| {
-        for i in (0..FILES).skip(thread).step_by(threads) {
+        for i in (0..files).skip(thread).step_by(threads) {
             let number = u64::try_from(i).unwrap_or_default();
             let text = file(&mut Dice::new(seed.wrapping_mul(0x0010_0000_01b3).wrapping_add(number)), &plain);
             let result = catch_unwind(AssertUnwindSafe(|| go(&text)));

@@ -85,6 +85,9 @@ pub fn refuse(deployment: &Deployment, faults: &[FieldError], around: Around<'_>
 fn store(deployment: &Deployment, mut status: DynamoGraphDeploymentStatus, plan: &mut Plan) {
     let metadata = &deployment.metadata;
     status.observed_generation = metadata.generation;
+    // In one order, whichever could be said first.
+    let turn = |condition: &Condition| OURS.iter().position(|kind| *kind == condition.type_).unwrap_or(OURS.len());
+    status.conditions.sort_by_key(turn);
     let kind = Kind::DynamoGraphDeployment;
     write(site::DEPLOYMENT_STATUS, kind, metadata, deployment.status.as_ref(), &status, plan);
 }

@@ -10,7 +10,8 @@ use trellis_api::settings::Settings;
 use trellis_lower::dynamo::{follow_structure, pod_clique_set};
 use trellis_testkit::mutate::mutate;
 
-const SPOILT: u64 = 100_000;
+/// With as many files of OSMO's it is a hundred thousand.
+const SPOILT: u64 = 50_000;
 
 /// The deployment of that number, and its old version if it is an update.
 fn spoil(number: u64) -> (Value, Option<Value>) {

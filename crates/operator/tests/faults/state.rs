@@ -21,11 +21,13 @@ impl State {
             .collect();
         let uids: BTreeSet<String> = objects.iter().map(|(_, object)| text(&object["metadata"]["uid"])).collect();
         let names = pod_names(&objects);
+        let deployed = sets_of_deployments(&objects);
         let mut state = BTreeMap::new();
         for (kind, mut object) in objects {
             if kind == Kind::Pod {
                 plain_pod(&mut object, &names);
             }
+            without_first_replicas(kind, &mut object, &deployed);
             let title = title(kind, &object, &names);
             let generation = object["metadata"]["generation"].clone();
             plain_metadata(&mut object, &uids);
@@ -138,6 +140,33 @@ fn plain_pod(pod: &mut Value, names: &BTreeMap<String, String>) {
                 }
             }
         }
+    }
+}
+
+/// Sets that were made for a deployment.
+fn sets_of_deployments(objects: &[(Kind, Value)]) -> BTreeSet<String> {
+    let is_deployed = |set: &Value| {
+        let mut owners = set["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+        owners.any(|owner| owner["kind"] == "DynamoGraphDeployment")
+    };
+    let sets = objects.iter().filter(|(kind, set)| *kind == Kind::PodCliqueSet && is_deployed(set));
+    sets.map(|(_, set)| text(&set["metadata"]["name"])).collect()
+}
+
+/// The template of such a set has the replicas that the deployment had when it was made; from then on they go through the scale subresource.
+/// So they tell when it was made, and nothing of the end.
+fn without_first_replicas(kind: Kind, object: &mut Value, deployed: &BTreeSet<String>) {
+    if kind == Kind::PodCliqueSet && deployed.contains(&text(&object["metadata"]["name"])) {
+        let template = &mut object["spec"]["template"];
+        let cliques = template["cliques"].as_array_mut().into_iter().flatten().map(|clique| &mut clique["spec"]);
+        cliques.for_each(|spec| spec["replicas"] = Value::Null);
+        let groups = template["podCliqueScalingGroups"].as_array_mut().into_iter().flatten();
+        groups.for_each(|group| group["replicas"] = Value::Null);
+    }
+    if deployed.contains(&text(&object["metadata"]["labels"][label::PART_OF]))
+        && let Some(annotations) = object["metadata"]["annotations"].as_object_mut()
+    {
+        annotations.remove(annotation::TEMPLATE_REPLICAS);
     }
 }
 
