@@ -105,6 +105,9 @@ fn leftovers(seen: &DynamoObserved, plan: &mut Plan) {
                 let namespace = set.metadata.namespace.clone().unwrap_or_default();
                 let target = Target { kind: Kind::DynamoGraphDeployment, namespace, name: owner.name.clone() };
                 plan.confirm.push(Confirm::Gone(target, owner.uid.clone()));
+                // One that was left an orphan no longer names an owner; whether it still does may have been seen too early.
+                let version = set.metadata.resource_version.clone().unwrap_or_default();
+                plan.confirm.push(Confirm::Version(Target::of(Kind::PodCliqueSet, &set.metadata), version));
                 plan.delete(site::DELETE_SET, Kind::PodCliqueSet, &set.metadata, false);
             }
         }

@@ -387,7 +387,8 @@ fn what_is_deleted_takes_its_set_along() {
     let around = Around { topologies: &topologies, settings: &settings, now, judges: false };
     let plan = decide(&scene.seen, around, &[]);
     let target = Target { kind: Kind::DynamoGraphDeployment, namespace: "ns".to_owned(), name: "d".to_owned() };
-    assert_eq!(plan.confirm, [Confirm::Gone(target, "u".to_owned())]);
+    let set = Target { kind: Kind::PodCliqueSet, ..target.clone() };
+    assert_eq!(plan.confirm, [Confirm::Gone(target, "u".to_owned()), Confirm::Version(set, "1".to_owned())]);
     assert_eq!(plan.writes.len(), 1);
 }
 
