@@ -353,7 +353,7 @@ embedded! {
     }
 }
 deployed!(embedded embedded_deployments);
-// On a real server pods were seen to go now and then when their deployment was deleted and they were to stay.
+// The garbage collector of a real server that has just learnt of a kind may let its owner go before it knows the dependents.
 embedded! {
     embedded_orphans, StandIn:
     dynamo, nothing => { orphans_are_adopted, }
