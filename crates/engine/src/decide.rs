@@ -27,8 +27,8 @@ pub(crate) fn decide(snapshot: &mut Snapshot, job: &Job<'_>, budget: u64) -> (De
     (decided, steps)
 }
 
-/// Whether the minima fit at all.
-pub(crate) fn fits(snapshot: &mut Snapshot, job: &Job<'_>, budget: u64) -> Decided {
+/// Whether the minima fit at all, and the steps that it took to know.
+pub(crate) fn fits(snapshot: &mut Snapshot, job: &Job<'_>, budget: u64) -> (Decided, u64) {
     let mut state = State::new(snapshot, job, budget);
     let mut decider = Decider::new(&mut state);
     let any = if decider.possible[0] { decider.any() } else { None };
@@ -36,8 +36,9 @@ pub(crate) fn fits(snapshot: &mut Snapshot, job: &Job<'_>, budget: u64) -> Decid
         Some(found) => Decided::Placed(found),
         None => decider.prove(),
     };
+    let steps = budget - state.budget;
     state.give_back();
-    decided
+    (decided, steps)
 }
 
 /// Puts a placement into a state that has nothing placed, and tells what came of it.

@@ -315,7 +315,7 @@ impl<'a> Planner<'a> {
                 let anew = self.anchor(gang).and_then(|anchor| Job::new(gang, anchor, self.snapshot));
                 planned.decision.outcome = match anew {
                     Err(claim) => Outcome::CannotFit(claim),
-                    Ok(job) => match fits(self.snapshot, &job, self.options.budget) {
+                    Ok(job) => match fits(self.snapshot, &job, self.options.budget).0 {
                         Decided::CannotFit(claim) => Outcome::CannotFit(claim),
                         Decided::Placed(_) | Decided::Undecided => Outcome::Undecided,
                     },

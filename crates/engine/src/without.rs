@@ -52,7 +52,7 @@ pub fn fits_without(
 fn minimum(snapshot: &mut Snapshot, gang: &Gang, anchor: Option<DomainId>, budget: u64) -> Option<Placed> {
     let job = Job::new(gang, anchor, snapshot).ok()?;
     // Most questions are answered with no, and that is the quick way to it.
-    let Decided::Placed(_) = fits(snapshot, &job, budget) else { return None };
+    let (Decided::Placed(_), _) = fits(snapshot, &job, budget) else { return None };
     let (Decided::Placed(found), _) = decide(snapshot, &job, budget) else { return None };
     Some(named(&job, &found, &found.minimum(&job)).1)
 }

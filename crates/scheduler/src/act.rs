@@ -2,9 +2,10 @@
 //! decision.
 //!
 //! Gangs are begun in the order of the plan, and only so many at once that those which are begun keep all requests busy: so the first is
-//! whole before the last is touched.
+//! whole before the last is touched. What is only said gets a small part of the requests, so that it does not hold up what is done.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -27,6 +28,8 @@ use crate::view::View;
 const RETRY_FIRST: Duration = Duration::from_millis(100);
 /// The longest such time.
 const RETRY_LAST: Duration = Duration::from_secs(30);
+/// The part of all requests that may be under way to say something: one in so many.
+const SAYING: u32 = 8;
 /// How long gangs that are begun have to become whole when everything is to end.
 const GRACE: Duration = Duration::from_secs(10);
 
@@ -84,6 +87,10 @@ pub struct Actor {
     room: Arc<Semaphore>,
     room_size: u32,
     gangs: mpsc::UnboundedSender<(GangPlan, Ground)>,
+    /// Gangs that are not begun yet.
+    queued: AtomicUsize,
+    /// Requests that may be under way to say something.
+    saying: Semaphore,
     beside: Mutex<HashSet<Side>>,
     failures: Mutex<HashMap<Target, u32>>,
     stopping: watch::Sender<bool>,
@@ -116,6 +123,8 @@ impl Actor {
             room: Arc::new(Semaphore::new(usize::try_from(room_size).unwrap_or(2))),
             room_size,
             gangs: sender,
+            queued: AtomicUsize::new(0),
+            saying: Semaphore::new(usize::try_from(in_flight / SAYING).unwrap_or(1).max(1)),
             beside: Mutex::default(),
             failures: Mutex::default(),
             stopping: watch::Sender::new(false),
@@ -126,8 +135,11 @@ impl Actor {
     /// Begins a plan; its gangs are under way from now on. Everything else of it goes at once.
     pub fn carry_out(self: &Arc<Self>, plan: Plan, ground: &Ground) {
         for gang in plan.gangs {
-            if self.index.begin(&gang.target, &gang.assumed) && self.gangs.send((gang, ground.clone())).is_err() {
-                debug!("nobody acts any more");
+            if self.index.begin(&gang.target, &gang.assumed) {
+                self.queued.fetch_add(1, Ordering::AcqRel);
+                if self.gangs.send((gang, ground.clone())).is_err() {
+                    debug!("nobody acts any more");
+                }
             }
         }
         for delete in plan.deletes {
@@ -150,6 +162,11 @@ impl Actor {
                 ("say condition of pod", actor.say(&target, &condition.uid, Message::pod_condition(&condition)).await)
             });
         }
+    }
+
+    /// Whether there is more to do than can be begun now: another decision would only be queued up.
+    pub fn is_saturated(&self) -> bool {
+        self.queued.load(Ordering::Acquire) > 0
     }
 
     /// Whether nothing is under way beside gangs.
@@ -327,6 +344,7 @@ impl Actor {
 
     /// Says something in a status.
     async fn say(&self, target: &Target, uid: &str, message: Message) -> Outcome {
+        let _turn = self.saying.acquire().await;
         match self.asker.ask(&message).await {
             Answer::Done(text) => self.took(target.kind, &text),
             other => self.otherwise(target, uid, other).await,
@@ -420,6 +438,7 @@ impl Work {
         let pods = pods.min(self.actor.room_size);
         let room = Arc::clone(&self.actor.room).acquire_many_owned(pods).await.ok()?;
         let (plan, ground) = self.first.take()?;
+        self.actor.queued.fetch_sub(1, Ordering::AcqRel);
         let actor = Arc::clone(&self.actor);
         Some(async move {
             let outcome = actor.gang(&plan, &ground).await;

@@ -24,7 +24,7 @@ use crate::view::View;
 const GATHER: Duration = Duration::from_millis(5);
 /// The same while gangs are under way: each that ends is an event, and all that is left to do about it is to say so.
 const GATHER_BUSY: Duration = Duration::from_millis(25);
-/// And at most: a decision that takes long is not followed at once by the next.
+/// And at most: a decision that takes long is not followed at once by the next, nor one that cannot be begun at once.
 const GATHER_MAX: Duration = Duration::from_millis(200);
 /// How soon an old view is looked at again.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
@@ -76,6 +76,9 @@ impl Planner {
             let gather = if self.index.is_busy() { GATHER_BUSY } else { GATHER };
             self.settled.send_replace(is_settled.then_some(generation));
             sleep(took.clamp(gather, GATHER_MAX)).await;
+            if self.actor.is_saturated() {
+                sleep(GATHER_MAX).await;
+            }
             self.wait(generation, again).await;
         }
     }

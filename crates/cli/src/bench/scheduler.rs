@@ -77,7 +77,6 @@ impl Run<'_> {
     async fn measure(&self) -> Result<Measured> {
         let nodes = usize::from(self.args.nodes);
         self.steps.say(&format!("{nodes} nodes in racks of {}", workload::RACK));
-        self.send(workload::topology().into_iter().collect::<Result<_>>()?, "make the topology").await?;
         self.send(workload::nodes(0..nodes)?, "make a node").await?;
         bench::admitted(self.client, self.namespace, &workload::any_pod()).await?;
         let seen = Seen::start(self.client, self.namespace).await?;
@@ -116,16 +115,17 @@ impl Run<'_> {
         Ok(best)
     }
 
-    /// All gangs at once: everything is there, and they are said to be complete.
+    /// All gangs at once: everything is there but the topology that they name, and one write ends their wait.
     async fn fill(&self, seen: &Seen, scheduler: &mut Process, limit: Duration) -> Result<Fill> {
         let all = self.workload.len();
         self.steps.say(&format!("the fill: {} gangs of {} pods", self.args.gangs, self.args.pods));
         self.send(self.workload.gangs()?, "create a gang").await?;
         self.send(self.workload.pods(workload::SCHEDULER)?, "create a pod").await?;
+        self.send(self.workload.complete()?, "say that a gang is complete").await?;
         self.settle(seen, scheduler).await?;
         let (before, decided) = (scheduler.taken(), Decisions::of(&scheduler.metrics()?));
         let begun = Instant::now();
-        self.send(self.workload.complete()?, "say that a gang is complete").await?;
+        self.send(vec![workload::topology()?], "make the topology").await?;
         let bound = |seen: &seen::State| {
             self.steps.count("  pods bound", seen.bound.len(), all);
             seen.bound.len() == all
@@ -205,8 +205,10 @@ impl Run<'_> {
         let (none, nodes) = (DeleteParams::default(), ListParams::default().labels(workload::MARK));
         Api::<Node>::all(self.client.clone()).delete_collection(&none, &nodes).await.context("cannot remove nodes")?;
         let topologies: Api<ClusterTopology> = Api::all(self.client.clone());
-        topologies.delete(workload::TOPOLOGY, &none).await.context("cannot remove the topology")?;
-        Ok(())
+        match topologies.delete(workload::TOPOLOGY, &none).await {
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+            other => other.map(drop).context("cannot remove the topology"),
+        }
     }
 
     async fn send(&self, requests: Vec<send::Ready>, what: &str) -> Result<()> {

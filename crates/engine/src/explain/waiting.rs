@@ -434,7 +434,7 @@ impl<'a> Explainer<'a> {
 /// Whether the minima of a gang fit on a snapshot.
 pub(super) fn would_fit(snapshot: &mut Snapshot, gang: &Gang, anchor: Option<DomainId>, budget: u64) -> bool {
     let Ok(job) = Job::new(gang, anchor, snapshot) else { return false };
-    matches!(fits(snapshot, &job, budget), Decided::Placed(_))
+    matches!(fits(snapshot, &job, budget).0, Decided::Placed(_))
 }
 
 /// The waiting pods under a group, one of each kind with their number.

@@ -16,6 +16,10 @@ use crate::proof::DomainId;
 /// Of a large family only the first gangs with so many pods are looked at.
 const MOST_PODS: usize = 2_000;
 
+/// Steps that may go, in all, into finding a better place for a base than the one it would have alone. Families are large,
+/// so each step costs more than one that goes into a gang by itself.
+const EFFORT: u64 = 20_000;
+
 /// A gang that has to follow a base.
 #[derive(Clone, Copy, Debug)]
 struct Follower {
@@ -45,30 +49,40 @@ impl Planner<'_> {
         let (Some(root), Some(family)) = (root, self.family(index)) else { return (None, 0) };
         let members: Vec<usize> = family.iter().map(|follower| follower.gang).collect();
         self.holds.lift(self.snapshot, &members);
-        let moved = self.moved(index, root, alone, family);
+        let effort = EFFORT.min(self.options.budget);
+        let mut left = effort;
+        let moved = self.moved(index, root, alone, family, &mut left);
         self.holds.show(self.snapshot, self.gangs, index);
-        moved
+        (moved, effort - left)
     }
 
-    fn moved(&mut self, index: usize, root: DomainId, alone: &Placed, family: Vec<Follower>) -> (Option<Moved>, u64) {
-        if self.fits_beside(index, root, alone, &family) {
-            return (None, 0);
+    fn moved(
+        &mut self,
+        index: usize,
+        root: DomainId,
+        alone: &Placed,
+        family: Vec<Follower>,
+        left: &mut u64,
+    ) -> Option<Moved> {
+        if self.fits_beside(index, root, alone, &family, left) {
+            return None;
         }
         let all = family.len();
-        let kept = self.most(index, family);
-        if kept.is_empty() || (kept.len() < all && self.fits_beside(index, root, alone, &kept)) {
-            return (None, 0);
+        let kept = self.most(index, family, left);
+        if kept.is_empty() || (kept.len() < all && self.fits_beside(index, root, alone, &kept, left)) {
+            return None;
         }
         let whole = self.whole(Some(index), None, &kept);
-        let Ok(job) = Job::new(&whole, None, self.snapshot) else { return (None, 0) };
-        let (decided, steps) = decide(self.snapshot, &job, self.options.budget);
-        let Decided::Placed(found) = decided else { return (None, steps) };
+        let job = Job::new(&whole, None, self.snapshot).ok()?;
+        let (decided, steps) = decide(self.snapshot, &job, *left);
+        *left -= steps;
+        let Decided::Placed(found) = decided else { return None };
         let (_, mut minimum) = named(&job, &found, &found.minimum(&job));
         minimum.retain(|(pod, _)| *pod < self.gangs[index].pods.len());
         // The base is in the first of the groups that share a domain.
         let shared = (0..whole.groups.len()).find(|group| whole.groups[*group].constraint.is_some());
         let domain = shared.and_then(|shared| found.confined[shared]);
-        (domain.map(|domain| Moved { minimum, root: DomainId { index: domain, ..root } }), steps)
+        domain.map(|domain| Moved { minimum, root: DomainId { index: domain, ..root } })
     }
 
     /// Those that are known to follow a base whose place is open, and those that follow other bases and have no place yet:
@@ -116,22 +130,32 @@ impl Planner<'_> {
     }
 
     /// Whether the minima of some gangs fit when the base has put its own here.
-    fn fits_beside(&mut self, index: usize, root: DomainId, minimum: &Placed, family: &[Follower]) -> bool {
+    fn fits_beside(
+        &mut self,
+        index: usize,
+        root: DomainId,
+        minimum: &Placed,
+        family: &[Follower],
+        left: &mut u64,
+    ) -> bool {
         let whole = self.whole(None, Some((index, root)), family);
         let pods = &self.gangs[index].pods;
         minimum.iter().for_each(|(pod, place)| self.snapshot.add(*place, &pods[*pod].request));
-        let is_fit = self.fits_whole(&whole);
+        let is_fit = self.fits_whole(&whole, left);
         minimum.iter().for_each(|(pod, place)| self.snapshot.remove(*place, &pods[*pod].request));
         is_fit
     }
 
-    fn fits_whole(&mut self, whole: &Gang) -> bool {
+    /// Whether a whole family fits; of the steps that are left for it, each question may take half.
+    fn fits_whole(&mut self, whole: &Gang, left: &mut u64) -> bool {
         let Ok(job) = Job::new(whole, None, self.snapshot) else { return false };
-        matches!(fits(self.snapshot, &job, self.options.budget), Decided::Placed(_))
+        let (decided, steps) = fits(self.snapshot, &job, *left / 2);
+        *left -= steps;
+        matches!(decided, Decided::Placed(_))
     }
 
     /// Of a family in its order, each gang that fits together with the base and those taken before.
-    fn most(&mut self, index: usize, family: Vec<Follower>) -> Vec<Follower> {
+    fn most(&mut self, index: usize, family: Vec<Follower>, left: &mut u64) -> Vec<Follower> {
         let (mut kept, mut rest): (Vec<Follower>, Vec<Follower>) = (Vec::new(), family);
         while !rest.is_empty() {
             // The longest beginning of the rest: if some fit, fewer of them do.
@@ -140,7 +164,7 @@ impl Planner<'_> {
                 let half = (few + many).div_ceil(2);
                 let tried: Vec<Follower> = kept.iter().chain(&rest[..half]).copied().collect();
                 let whole = self.whole(Some(index), None, &tried);
-                if self.fits_whole(&whole) {
+                if self.fits_whole(&whole, left) {
                     few = half;
                 } else {
                     many = half - 1;

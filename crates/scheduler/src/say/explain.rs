@@ -57,6 +57,11 @@ pub(super) fn decide(
     let now = picture.around.now;
     let (mut all, mut due) = (AllTold::new(), Vec::new());
     for gang in order(&picture.gangs) {
+        let is_written = picture.whos[gang].object.annotation(annotation::EXPLANATION).is_some();
+        if round.drafts[gang].is_placed && is_written {
+            // It goes with the write that gives the gang its place.
+            round.drafts[gang].annotations.insert(annotation::EXPLANATION, None);
+        }
         let Some(verdict) = verdicts[gang].as_ref() else { continue };
         let stored = stored(picture, gang);
         if !verdict.is_explained {

@@ -30,7 +30,7 @@ pub struct Workload {
 }
 
 /// The topology: racks, and nodes in them.
-pub fn topology() -> [Result<Ready>; 1] {
+pub fn topology() -> Result<Ready> {
     let levels = json!([{ "domain": "rack", "key": KEY }, { "domain": "host", "key": "kubernetes.io/hostname" }]);
     let topology = json!({
         "apiVersion": "grove.io/v1alpha1",
@@ -38,7 +38,7 @@ pub fn topology() -> [Result<Ready>; 1] {
         "metadata": { "name": TOPOLOGY },
         "spec": { "levels": levels },
     });
-    [request(Method::POST, "/apis/grove.io/v1alpha1/clustertopologies", bytes(&topology))]
+    request(Method::POST, "/apis/grove.io/v1alpha1/clustertopologies", bytes(&topology))
 }
 
 /// Nodes that are ready, of eight GPUs each.
