@@ -39,6 +39,7 @@ pub fn decide(
         default_pod_clique_set(&mut desired, None, around.settings);
         let target = Target::of(Kind::PodCliqueSet, &desired.metadata);
         plan.writes.push(Write { site: site::CREATE_SET, target, action: Action::Create(json!(desired)) });
+        former(seen, deployment, &graph.set_name(), plan);
         return Standing::Missing;
     };
     if live.metadata.deletion_timestamp.is_some() || plan.deletes(&Target::of(Kind::PodCliqueSet, &live.metadata)) {
@@ -61,11 +62,23 @@ pub fn decide(
         }
     };
     plan.writes.extend(change.scalings.iter().filter_map(|scaling| scale(seen, scaling)));
+    former(seen, deployment, &graph.set_name(), plan);
     // Both may cost pods their lives, and must not follow from what the deployment once said.
     if !plan.writes.is_empty() {
         plan.confirm(Kind::DynamoGraphDeployment, &deployment.metadata);
     }
     standing
+}
+
+/// Deletes sets that the deployment had under another name: a long name is cut by the longest of its components' names, and where no webhook
+/// judges, those may change.
+fn former(seen: &DynamoObserved, deployment: &Deployment, name: &str, plan: &mut Plan) {
+    for (_, set) in seen.sets.iter().filter(|(other, _)| *other != name) {
+        if is_owned_by(&set.metadata, deployment.metadata.uid.as_deref()) {
+            plan.confirm(Kind::DynamoGraphDeployment, &deployment.metadata);
+            plan.delete(site::DELETE_SET, Kind::PodCliqueSet, &set.metadata, false);
+        }
+    }
 }
 
 /// Whose a set is.

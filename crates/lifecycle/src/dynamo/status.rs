@@ -41,10 +41,14 @@ pub fn decide(
 ) {
     let name = graph.set_name();
     let set = seen.sets.get(&name).map(|set| &**set).filter(|_| standing != Standing::Foreign);
+    let standing =
+        if standing == Standing::Right && !set.is_some_and(has_followed) { Standing::Changing } else { standing };
     let mut status = deployment.status.clone().unwrap_or_default();
     status.components.clear();
     let mut doings = Vec::new();
-    for one in graph.components() {
+    // What there is of somebody else's set says nothing of the components.
+    let counted = graph.components().iter().filter(|_| standing != Standing::Foreign);
+    for one in counted {
         let (said, doing) = component(seen, &name, one);
         status.components.insert(one.name.clone(), said);
         doings.push((one.name.as_str(), doing));
@@ -59,7 +63,10 @@ pub fn decide(
     let mut said = vec![ready];
     said.extend(graph.is_constrained().then(|| enforcement(set, before.as_ref())).flatten());
     if around.judges {
-        said.push(Said::new(kind::ADMITTED, Truth::True, "Valid", "the deployment is served as it is"));
+        said.push(match set.and_then(refusal) {
+            Some(why) => Said::new(kind::ADMITTED, Truth::False, "Invalid", why),
+            None => Said::new(kind::ADMITTED, Truth::True, "Valid", "the deployment is served as it is"),
+        });
     }
     status.conditions = merged(&status.conditions, &OURS, said, deployment.metadata.generation, &Time(around.now));
     // Passes that write something else are followed by another one, which says it.
@@ -141,10 +148,23 @@ impl Readiness<'_> {
             let words = self.failures.iter().map(|failure| failure.description.as_str());
             return Some(words.collect::<Vec<_>>().join("; "));
         }
-        let conditions = &self.set?.status.as_ref()?.conditions;
-        let refused = find(conditions, kind::ADMITTED).filter(|admitted| admitted.status == "False")?;
-        Some(format!("PodCliqueSet {:?} is refused: {}", self.name, refused.message))
+        refusal(self.set?)
     }
+}
+
+/// Whether the set has begun with all that it is asked for, and is through with it. Until then its parts may be all there and ready, and be
+/// what was asked for before.
+fn has_followed(set: &PodCliqueSet) -> bool {
+    set.status.as_ref().is_some_and(|status| {
+        status.observed_generation >= set.metadata.generation && status.updated_replicas >= set.spec.replicas
+    })
+}
+
+/// Why the set may not be as it is, if it may not.
+fn refusal(set: &PodCliqueSet) -> Option<String> {
+    let conditions = &set.status.as_ref()?.conditions;
+    let refused = find(conditions, kind::ADMITTED).filter(|admitted| admitted.status == "False")?;
+    Some(format!("PodCliqueSet {:?} is refused: {}", set.metadata.name.as_deref().unwrap_or_default(), refused.message))
 }
 
 /// What the set says of its levels, in the words of 003. While there is no set, what was said before stays.

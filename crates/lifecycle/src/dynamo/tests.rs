@@ -62,7 +62,15 @@ impl Scene {
                     let mut set = set.clone();
                     set["metadata"]["uid"] = "s".into();
                     set["metadata"]["resourceVersion"] = "1".into();
+                    set["metadata"]["generation"] = 1.into();
                     self.seen.sets.insert(write.target.name, Arc::new(serde_json::from_value(set).expect("a set")));
+                }
+                (Action::Patch(patch), Kind::PodCliqueSet) => {
+                    let set = self.set();
+                    let mut changed = json!(set);
+                    merge(&mut changed, patch);
+                    *set = serde_json::from_value(changed).expect("a set");
+                    set.metadata.generation = set.metadata.generation.map(|generation| generation + 1);
                 }
                 other => panic!("not expected here: {other:?}"),
             }
@@ -98,7 +106,8 @@ impl Scene {
         let condition = json!({
             "type": type_, "status": status, "reason": reason, "message": "the set's words", "lastTransitionTime": NOW,
         });
-        self.set().status = serde_json::from_value(json!({ "conditions": [condition] })).ok();
+        let status = self.set().status.get_or_insert_default();
+        status.conditions = serde_json::from_value(json!([condition])).expect("a condition");
         self
     }
 
@@ -107,8 +116,21 @@ impl Scene {
         self.says("TopologyLevelsUnavailable", status, reason)
     }
 
-    /// Counts of the frontend's clique and of the worker's group: replicas, updated, scheduled, working.
-    fn counts(mut self, front: [i32; 4], work: [i32; 4]) -> Self {
+    /// The set has seen all that it is asked for, and so many of its replicas are made of it.
+    fn follows(mut self, updated: i32) -> Self {
+        let set = self.set();
+        let status = set.status.get_or_insert_default();
+        (status.observed_generation, status.updated_replicas) = (set.metadata.generation, updated);
+        self
+    }
+
+    /// Counts of the frontend's clique and of the worker's group: replicas, updated, scheduled, working. The set has followed.
+    fn counts(self, front: [i32; 4], work: [i32; 4]) -> Self {
+        self.follows(1).parts(front, work)
+    }
+
+    /// The same, without a word of the set.
+    fn parts(mut self, front: [i32; 4], work: [i32; 4]) -> Self {
         let clique = json!({
             "metadata": { "name": "d-0-front", "namespace": "ns", "uid": "c", "resourceVersion": "1", "generation": 1 },
             "spec": { "roleName": "front", "podSpec": { "containers": [] }, "replicas": front[0] },
@@ -219,6 +241,40 @@ fn s003_status_copies_the_message_and_does_not_touch_readiness() {
     assert_eq!(condition.observed_generation, Some(3));
 }
 
+/// The example of 003's section on status: everything runs on, and a level has gone. The message is the set's own.
+#[test]
+fn s003_status_example() {
+    let mut scene =
+        Scene::new(Some("rack")).settle().counts([2; 4], [1; 4]).levels("True", "ClusterTopologyLevelsUnavailable");
+    let words = "Topology level 'rack' is no longer available in the cluster topology";
+    scene.set().status.as_mut().expect("a status").conditions[0].message = words.to_owned();
+    let expected = json!({
+        "observedGeneration": 3,
+        "state": "successful",
+        "conditions": [
+            {
+                "type": "Ready", "status": "True", "reason": "all_resources_are_ready", "message": "all components are ready",
+                "observedGeneration": 3, "lastTransitionTime": NOW,
+            },
+            {
+                "type": "TopologyConstraintsEnforced", "status": "False", "reason": "TopologyLevelsUnavailable",
+                "message": words, "observedGeneration": 3, "lastTransitionTime": NOW,
+            },
+        ],
+        "components": {
+            "Front": {
+                "componentKind": "PodClique", "componentNames": ["d-0-front"], "replicas": 2, "updatedReplicas": 2, "readyReplicas": 2,
+                "scheduledReplicas": 2,
+            },
+            "work": {
+                "componentKind": "PodCliqueScalingGroup", "componentNames": ["d-0-work"], "replicas": 1, "updatedReplicas": 1,
+                "availableReplicas": 1, "scheduledReplicas": 1,
+            },
+        },
+    });
+    assert_eq!(json!(scene.status()), expected);
+}
+
 #[test]
 fn s003_events_once_per_change() {
     let fine = ("False", "AllClusterTopologyLevelsAvailable");
@@ -265,6 +321,34 @@ fn dynamo1_3_reasons_and_states() {
     scene.failures = vec![Failure { code: "ERR".to_owned(), description: "the server is busy".to_owned() }];
     assert_eq!(scene.said(READY), "False/failed_to_reconcile_the_resources");
     assert_eq!(scene.status().state, DynamoState::Failed);
+}
+
+/// Parts that are all there and ready say nothing as long as the set has not begun with what is asked for, or is not through with it.
+#[test]
+fn dynamo1_3_ready_is_said_of_what_is_asked_for_now() {
+    let check = |scene: &Scene, expected: &str| {
+        let state = if expected.starts_with("True") { DynamoState::Successful } else { DynamoState::Pending };
+        assert_eq!((scene.said(READY), scene.status().state), (expected.to_owned(), state));
+    };
+    let scene = Scene::new(None).settle().parts([2; 4], [1; 4]);
+    assert!(scene.seen.sets["d"].status.is_none());
+    check(&scene, "False/updating");
+    let mut scene = scene.follows(1).settle();
+    check(&scene, "True/all_resources_are_ready");
+    let main = json!({ "name": "main", "image": "app:2" });
+    scene.object["spec"]["components"][1]["podTemplate"] = json!({ "spec": { "containers": [main] } });
+    scene.object["metadata"]["generation"] = 4.into();
+    assert_eq!(scene.writes(), ["change set: d"]);
+    let scene = scene.settle();
+    assert_eq!(scene.writes(), [""; 0]);
+    check(&scene, "False/updating");
+    assert_eq!(scene.object["status"]["observedGeneration"], 4);
+    // The set may say that it has begun before its groups are counted anew.
+    let scene = scene.follows(0);
+    check(&scene, "False/updating");
+    let scene = scene.parts([2; 4], [1, 0, 1, 1]);
+    check(&scene, "False/updating");
+    check(&scene.counts([2; 4], [1; 4]), "True/all_resources_are_ready");
 }
 
 #[test]
@@ -323,6 +407,33 @@ fn whose_a_set_of_the_name_is() {
     // Left behind by a deployment of this name, or made by a user.
     check(None, true, &["change set: d"], "False/updating");
     check(None, false, &[], failed);
+}
+
+#[test]
+fn counts_of_another_ones_set_are_not_told() {
+    let mut scene = Scene::new(None).settle().counts([2; 4], [1; 4]);
+    let set = scene.set();
+    (set.metadata.owner_references, set.metadata.labels) = (None, None);
+    assert_eq!(scene.said(READY), "False/failed_to_reconcile_the_resources");
+    assert_eq!(json!(scene.status().components), json!({}));
+}
+
+/// A long name is cut by the longest of the components' names, so where no webhook judges, the set may come to have another one.
+#[test]
+fn a_set_under_a_former_name_goes() {
+    let mut scene = Scene::new(None).settle();
+    let former = scene.seen.sets.remove("d").expect("a set");
+    let mut set = (*former).clone();
+    set.metadata.name = Some("d-1234".to_owned());
+    scene.seen.sets.insert("d-1234".to_owned(), Arc::new(set));
+    assert_eq!(scene.writes(), ["create set: d", "delete set: d-1234"]);
+    let target = Target { kind: Kind::DynamoGraphDeployment, namespace: "ns".to_owned(), name: "d".to_owned() };
+    assert_eq!(scene.plan().confirm, [Confirm::Version(target, "1".to_owned())]);
+    // Also where the other one is there by now; and not for a deployment that is refused.
+    scene.seen.sets.insert("d".to_owned(), former);
+    assert_eq!(scene.writes(), ["delete set: d-1234"]);
+    (scene.judges, scene.object["spec"]["components"][0]["replicas"]) = (true, 0.into());
+    assert_eq!((scene.writes(), scene.said("Admitted")), (vec![], "False/Invalid".to_owned()));
 }
 
 #[test]
@@ -405,6 +516,7 @@ fn decisions63_faults_are_told_where_no_webhook_judges() {
     // A fault of the set that follows is the deployment's.
     let scene = scene.settle().says("Admitted", "False", "Invalid");
     assert_eq!(scene.said(READY), "False/failed_to_reconcile_the_resources");
+    assert_eq!(scene.said("Admitted"), "False/Invalid");
     // A form that is wrong, and one of which nothing can be made, whoever judges.
     for (spec, judges) in [(json!({ "components": 3 }), true), (json!(3), true), (json!(3), false)] {
         let mut scene = Scene::new(None);
