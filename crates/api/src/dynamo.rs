@@ -7,6 +7,7 @@ mod backend;
 mod convert;
 mod service;
 
+pub use backend::started;
 pub use convert::{conversion_review, convert};
 pub use service::POD_FIELDS;
 
@@ -15,6 +16,7 @@ use crate::admission::form;
 use crate::admission::object::{Decoded, Kind, decode};
 use crate::field::{FieldError, Path};
 use crate::kinds::dynamo::{Component, ComponentType, DynamoGraphDeployment};
+use crate::names::dynamo::annotation;
 use crate::names::{self, dynamo, group};
 use serde_json::{Map, Value};
 
@@ -83,9 +85,9 @@ impl Graph {
         decoded.and_then(|value| Self::of(&value))
     }
 
-    /// Name of the deployment.
-    pub fn name(&self) -> &str {
-        self.object.metadata.name.as_deref().unwrap_or_default()
+    /// Name of the deployment; one like those that it may be given, where the server is to find one.
+    pub fn name(&self) -> String {
+        form::name(&self.object.metadata)
     }
 
     /// Namespace of the deployment.
@@ -106,6 +108,12 @@ impl Graph {
     /// An annotation of the deployment.
     pub fn annotation(&self, key: &str) -> Option<&str> {
         self.object.metadata.annotations.as_ref()?.get(key).map(String::as_str)
+    }
+
+    /// Whether the same set is made of both: the spec is the same, and so are the annotations that set and pods are made with.
+    pub fn makes_the_same(&self, other: &Self) -> bool {
+        let mut made_with = annotation::MADE_WITH.iter().chain(&annotation::PROPAGATED);
+        self.object.spec == other.object.spec && made_with.all(|key| self.annotation(key) == other.annotation(key))
     }
 
     /// Whether any constraint is set.
@@ -134,7 +142,7 @@ impl Graph {
     /// Name of the PodCliqueSet that is made.
     pub fn set_name(&self) -> String {
         let lengths = self.components().iter().map(Component::name_length);
-        dynamo::set(&form::name(&self.object.metadata), lengths.max().unwrap_or_default())
+        dynamo::set(&self.name(), lengths.max().unwrap_or_default())
     }
 
     /// Where the components stand.

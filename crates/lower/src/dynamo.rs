@@ -90,7 +90,7 @@ fn metadata(graph: &Graph) -> ObjectMeta {
     let mut labels = spec.labels.clone();
     // It follows the constraints by itself.
     labels.remove(names::label::TOPOLOGY_NAME);
-    labels.insert(label::DEPLOYMENT.to_owned(), dynamo::label_value(graph.name()));
+    labels.insert(label::DEPLOYMENT.to_owned(), dynamo::label_value(&graph.name()));
     ObjectMeta {
         name: Some(graph.set_name()),
         namespace: Some(graph.namespace().to_owned()),

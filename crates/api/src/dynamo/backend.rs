@@ -9,10 +9,15 @@ impl Component {
         let line = self.command_line();
         let words: Vec<&str> = line.iter().flat_map(|text| text.split_whitespace()).collect();
         words.windows(3).find_map(|words| match words {
-            [python, "-m", module] if is_python(python) => backend_of(module),
+            [program, "-m", module] => started(program, module),
             _ => None,
         })
     }
+}
+
+/// The engine that `<program> -m <module>` starts.
+pub fn started(program: &str, module: &str) -> Option<Backend> {
+    if is_python(program) { backend_of(module) } else { None }
 }
 
 impl Graph {
@@ -29,7 +34,7 @@ fn is_python(word: &str) -> bool {
 }
 
 /// The engine of a module, such as `dynamo.vllm` or `components.dynamo.vllm.main`.
-pub fn backend_of(module: &str) -> Option<Backend> {
+fn backend_of(module: &str) -> Option<Backend> {
     let module = module.trim_end_matches(['"', '\'', ';', ')']);
     Backend::ALL.into_iter().find(|backend| {
         let name = format!("dynamo.{}", backend.as_str());

@@ -41,6 +41,8 @@ pub mod annotation {
     pub const KAI_QUEUE: &str = "nvidia.com/kai-scheduler-queue";
     /// How vLLM spans nodes: `mp` or `ray`.
     pub const VLLM_BACKEND: &str = "nvidia.com/vllm-distributed-executor-backend";
+    /// Annotations of a deployment by which its set is made, beside those that its pods are given.
+    pub const MADE_WITH: [&str; 2] = [UPDATE_STRATEGY, KAI_QUEUE];
     /// Annotations of a deployment that its pods are given too.
     pub const PROPAGATED: [&str; 5] = [
         ENABLE_METRICS,
@@ -87,6 +89,10 @@ pub mod env {
     pub const SYSTEM_HEALTH: &str = "DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS";
     /// The address under which vLLM hands caches over.
     pub const VLLM_SIDE_CHANNEL: &str = "VLLM_NIXL_SIDE_CHANNEL_HOST";
+    /// Where vLLM keeps what it compiled.
+    pub const VLLM_CACHE: &str = "VLLM_CACHE_ROOT";
+    /// Has Open MPI take names of hosts with their domains.
+    pub const MPI_KEEPS_DOMAINS: &str = "OMPI_MCA_orte_keep_fqdn_hostnames";
 }
 
 /// Name of the container that runs the component.
@@ -176,11 +182,11 @@ pub fn leader_host(component: &str) -> String {
 }
 
 /// The same for a worker.
-pub fn worker_host(component: &str, k: i32) -> String {
+pub fn worker_host(component: &str, k: i64) -> String {
     host(&worker(component), k)
 }
 
-fn host(clique: &str, k: i32) -> String {
+fn host(clique: &str, k: i64) -> String {
     use super::env::{GROUP_INDEX, GROUP_NAME, HEADLESS_SERVICE};
     format!("$({GROUP_NAME})-$({GROUP_INDEX})-{clique}-{k}.$({HEADLESS_SERVICE})")
 }

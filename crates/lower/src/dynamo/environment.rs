@@ -2,6 +2,7 @@
 //! kept, because a variable can refer only to those before it.
 
 use super::metadata;
+use crate::pods::push;
 use serde_json::{Map, Value, json};
 use trellis_api::dynamo::Graph;
 use trellis_api::kinds::dynamo::{Backend, Component, ComponentType};
@@ -29,6 +30,14 @@ pub fn add(graph: &Graph, component: &Component, worker_hash: &str, main: &mut M
     main.insert("env".to_owned(), variables.into());
 }
 
+/// Adds a variable, unless there is one of its name.
+pub fn fill(main: &mut Map<String, Value>, name: &str, value: &str) {
+    let mut variables = main.get("env").and_then(Value::as_array).into_iter().flatten();
+    if !variables.any(|variable| variable["name"] == name) {
+        push(main, "env", json!({ "name": name, "value": value }));
+    }
+}
+
 fn ours(graph: &Graph, component: &Component, worker_hash: &str) -> Vec<Value> {
     let literal = |name: &str, value: &str| json!({ "name": name, "value": value });
     let field = |name: &str, path: &str| json!({ "name": name, "valueFrom": { "fieldRef": { "fieldPath": path } } });
@@ -39,7 +48,7 @@ fn ours(graph: &Graph, component: &Component, worker_hash: &str) -> Vec<Value> {
         field(env::POD_UID, "metadata.uid"),
         literal(env::NAMESPACE, &namespace),
         literal(env::COMPONENT, metadata::type_name(component).unwrap_or(&component.name)),
-        literal(env::DEPLOYMENT, graph.name()),
+        literal(env::DEPLOYMENT, &graph.name()),
         literal(env::DEPLOYMENT_NAMESPACE, graph.namespace()),
         literal(env::DISCOVERY_BACKEND, metadata::discovery(graph)),
     ];

@@ -24,8 +24,8 @@ pub fn labels(
     }
     let queue = labels.get(names::label::KAI_QUEUE).cloned();
     let mut put = |key: &str, value: String| drop(labels.insert(key.to_owned(), value));
-    put(label::SELECTOR, dynamo::selector(graph.name(), &component.name));
-    put(label::DEPLOYMENT, dynamo::label_value(graph.name()));
+    put(label::SELECTOR, dynamo::selector(&graph.name(), &component.name));
+    put(label::DEPLOYMENT, dynamo::label_value(&graph.name()));
     put(label::COMPONENT, component.name.clone());
     if let Some(type_) = type_name(component) {
         put(label::COMPONENT_TYPE, type_.to_owned());
@@ -46,11 +46,15 @@ pub fn labels(
     }
     let scheduler = component.pod_template.as_ref().and_then(|template| template.spec.scheduler_name());
     if settings.profile(scheduler) == profile::KAI {
-        let named = graph.annotation(annotation::KAI_QUEUE).map(str::trim).filter(|named| !named.is_empty());
-        let queue = named.map(str::to_owned).or(queue).unwrap_or_else(|| dynamo::DEFAULT_QUEUE.to_owned());
+        let queue = named_queue(graph).map(str::to_owned).or(queue).unwrap_or_else(|| dynamo::DEFAULT_QUEUE.to_owned());
         put(names::label::KAI_QUEUE, queue);
     }
     labels
+}
+
+/// The queue that the deployment's annotation names.
+pub fn named_queue(graph: &Graph) -> Option<&str> {
+    graph.annotation(annotation::KAI_QUEUE).map(str::trim).filter(|named| !named.is_empty())
 }
 
 pub fn annotations(graph: &Graph, component: &Component) -> BTreeMap<String, String> {
@@ -96,7 +100,7 @@ pub fn discovery(graph: &Graph) -> &str {
 pub fn dynamo_namespace(graph: &Graph, component: &Component) -> String {
     match component.global_dynamo_namespace {
         Some(true) => dynamo::GLOBAL_NAMESPACE.to_owned(),
-        _ => dynamo::dynamo_namespace(graph.namespace(), graph.name()),
+        _ => dynamo::dynamo_namespace(graph.namespace(), &graph.name()),
     }
 }
 

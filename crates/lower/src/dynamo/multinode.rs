@@ -76,7 +76,7 @@ fn sglang(node: &Node<'_>, main: &mut Map<String, Value>) {
     let (leader, nodes, rank) = (node.leader(), node.component.nodes(), node.rank());
     let flags = format!("--dist-init-addr {leader}:{MASTER_PORT} --nnodes {nodes} --node-rank {rank}");
     if let Some(mut line) = Line::of(main) {
-        line.add(Backend::Sglang, &flags, !node.is_leader());
+        line.add(&flags, !node.is_leader());
         line.write(main);
     }
 }

@@ -6,8 +6,8 @@ use crate::pods::push;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use trellis_api::dynamo::Graph;
-use trellis_api::kinds::dynamo::{Component, ComponentType};
-use trellis_api::names::dynamo::{MAIN_CONTAINER, SHARED_MEMORY};
+use trellis_api::kinds::dynamo::{Backend, Component, ComponentType};
+use trellis_api::names::dynamo::{MAIN_CONTAINER, SHARED_MEMORY, env};
 
 const GRACE_PERIOD_SECONDS: i64 = 60;
 const GROUP: i64 = 1000;
@@ -27,7 +27,7 @@ pub fn pod_spec(graph: &Graph, component: &Component, role: Role, worker_hash: &
     environment::add(graph, component, worker_hash, &mut main);
     probes::add(graph, component, role, &mut main);
     shared_memory(component, &mut main, &mut spec);
-    compilation_cache(component, &mut main);
+    compilation_cache(graph, component, &mut main);
     multinode::span(graph, component, role, &mut main, &mut spec);
     put_main(main, &mut spec);
     claims(&mut spec);
@@ -68,28 +68,31 @@ fn put_main(main: Map<String, Value>, spec: &mut Map<String, Value>) {
     }
 }
 
-/// Arguments alone are a line for a shell; a frontend without any runs Dynamo's.
+/// Arguments alone are a line for a shell, but for a frontend's, which are Python's. A command of the user's is the whole of it.
 fn command(component: &Component, main: &mut Map<String, Value>) {
     let has = |main: &Map<String, Value>, field: &str| {
         main.get(field).and_then(Value::as_array).is_some_and(|words| !words.is_empty())
     };
-    if has(main, "command") {
+    let is_frontend = component.type_ == Some(ComponentType::Frontend);
+    if has(main, "command") || (!is_frontend && !has(main, "args")) {
         return;
     }
     if !has(main, "args") {
-        if component.type_ != Some(ComponentType::Frontend) {
-            return;
-        }
-        main.insert("args".to_owned(), json!(["python3 -m dynamo.frontend"]));
+        main.insert("args".to_owned(), json!(["-m", "dynamo.frontend"]));
     }
-    main.insert("command".to_owned(), json!(["/bin/sh", "-c"]));
+    let command = if is_frontend { json!(["python3"]) } else { json!(["/bin/sh", "-c"]) };
+    main.insert("command".to_owned(), command);
+}
+
+fn mounts(main: &Map<String, Value>, path: &str) -> bool {
+    let mounts = main.get("volumeMounts").and_then(Value::as_array).into_iter().flatten();
+    mounts.into_iter().any(|mount| mount["mountPath"] == path)
 }
 
 fn shared_memory(component: &Component, main: &mut Map<String, Value>, spec: &mut Map<String, Value>) {
     let size = component.shared_memory_size.clone().unwrap_or_else(|| SHARED_MEMORY_SIZE.into());
     let text = size.as_str().map_or_else(|| size.to_string(), str::to_owned);
-    let mounts = main.get("volumeMounts").and_then(Value::as_array).into_iter().flatten();
-    if text == "0" || mounts.into_iter().any(|mount| mount["mountPath"] == SHARED_MEMORY_PATH) {
+    if text == "0" || mounts(main, SHARED_MEMORY_PATH) {
         return;
     }
     push(main, "volumeMounts", json!({ "name": SHARED_MEMORY, "mountPath": SHARED_MEMORY_PATH }));
@@ -99,11 +102,16 @@ fn shared_memory(component: &Component, main: &mut Map<String, Value>, spec: &mu
     }
 }
 
-fn compilation_cache(component: &Component, main: &mut Map<String, Value>) {
+fn compilation_cache(graph: &Graph, component: &Component, main: &mut Map<String, Value>) {
     let Some(cache) = component.other.get("compilationCache") else { return };
     let Some(claim) = cache["pvcName"].as_str() else { return };
     let path = cache["mountPath"].as_str().unwrap_or(CACHE_PATH);
-    push(main, "volumeMounts", json!({ "name": claim, "mountPath": path }));
+    if !mounts(main, path) {
+        push(main, "volumeMounts", json!({ "name": claim, "mountPath": path }));
+    }
+    if graph.backend(component) == Some(Backend::Vllm) {
+        environment::fill(main, env::VLLM_CACHE, path);
+    }
 }
 
 /// Names in a list of objects.

@@ -1,4 +1,4 @@
-//! Ports and probes of the main container, where the user gives none.
+//! Ports and probes of the main container, as far as the user leaves them out.
 
 use super::Role;
 use super::environment::{HTTP_PORT, NIXL_PORT, SYSTEM_PORT};
@@ -8,6 +8,8 @@ use trellis_api::dynamo::Graph;
 use trellis_api::kinds::dynamo::{Backend, Component, ComponentType};
 
 const PROBES: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];
+/// Ways in which a probe asks.
+const WAYS: [&str; 4] = ["httpGet", "tcpSocket", "exec", "grpc"];
 
 pub fn add(graph: &Graph, component: &Component, role: Role, main: &mut Map<String, Value>) {
     let mut defaults = if component.type_ == Some(ComponentType::Frontend) {
@@ -22,7 +24,7 @@ pub fn add(graph: &Graph, component: &Component, role: Role, main: &mut Map<Stri
         (Role::Worker, Some(Backend::Trtllm)) => {
             PROBES.iter().for_each(|probe| drop(main.remove(*probe)));
             defaults = json!({
-                "readinessProbe": { "tcpSocket": { "port": SSH_PORT }, "initialDelaySeconds": 20, "periodSeconds": 20, "timeoutSeconds": 5 },
+                "readinessProbe": { "tcpSocket": { "port": SSH_PORT }, "initialDelaySeconds": 20, "periodSeconds": 20, "timeoutSeconds": 5, "failureThreshold": 10 },
             });
         }
         (Role::Worker, Some(Backend::Vllm | Backend::Sglang)) => {
@@ -33,7 +35,35 @@ pub fn add(graph: &Graph, component: &Component, role: Role, main: &mut Map<Stri
     }
     if let Value::Object(defaults) = defaults {
         for (field, value) in defaults.into_iter().filter(|(_, value)| !value.is_null()) {
-            main.entry(field).or_insert(value);
+            let own = main.entry(field).or_insert(Value::Null);
+            match (own, value) {
+                (own @ Value::Null, value) => *own = value,
+                (Value::Array(own), Value::Array(ports)) => add_ports(own, ports),
+                (Value::Object(own), Value::Object(probe)) => complete(own, probe),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Probes ask ports by their names, so those have to be there whatever other ports the user names.
+fn add_ports(own: &mut Vec<Value>, ports: Vec<Value>) {
+    for port in ports {
+        if own.iter().all(|other| other["name"] != port["name"]) {
+            own.push(port);
+        }
+    }
+}
+
+/// What the user says of a probe is said of the one that is filled in, unless it asks in a way of its own: that one is the user's as a whole.
+fn complete(own: &mut Map<String, Value>, probe: Map<String, Value>) {
+    if WAYS.iter().any(|way| own.get(*way).is_some_and(|given| !given.is_null())) {
+        return;
+    }
+    for (field, value) in probe {
+        let held = own.entry(field).or_insert(Value::Null);
+        if held.is_null() {
+            *held = value;
         }
     }
 }

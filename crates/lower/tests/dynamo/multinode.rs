@@ -2,6 +2,8 @@
 
 use crate::support::{clique, components, deployment, main_container, set, variable};
 use serde_json::{Value, json};
+use std::io::Write as _;
+use std::process::{Command, Stdio};
 
 const LEADER: &str = "$(GROVE_PCSG_NAME)-$(GROVE_PCSG_INDEX)-work-ldr-0.$(GROVE_HEADLESS_SERVICE)";
 
@@ -20,6 +22,15 @@ fn worker(main: &Value, nodes: i32, gpus: i32) -> Value {
 fn words(container: &Value) -> Vec<String> {
     let list = |field: &str| container[field].as_array().cloned().unwrap_or_default();
     list("command").iter().chain(&list("args")).filter_map(|word| Some(word.as_str()?.to_owned())).collect()
+}
+
+/// A shell can read the line, once Kubernetes has filled in its variables.
+fn is_read(line: &str) {
+    let filled = line.replace("$(", "${").replace(')', "}");
+    let mut shell = Command::new("sh").arg("-n").stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a shell");
+    shell.stdin.take().expect("its input").write_all(filled.as_bytes()).expect("it reads");
+    let output = shell.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "{}: {filled}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// Command lines of leader and workers.
@@ -76,6 +87,24 @@ fn dynamo2_6_vllm_by_ray() {
         "ray start --head --port=6379 && python3 -m dynamo.vllm -tp 8 -pp 2 --distributed-executor-backend ray"
     );
     assert_eq!(line("work-wkr"), format!("ray start --address={LEADER}:6379 --block"));
+    // However it is spelt; what is said of the pods goes first; and a shell of the user's stays, with all that it is given.
+    let main = json!({ "command": ["bash", "-ec"], "args": ["python3 -m dynamo.vllm -tp 16 $0", "zero"] });
+    let mut value = deployment(&json!({ "components": [worker(&main, 2, 8)] }));
+    value["metadata"]["annotations"] = json!({ "nvidia.com/vllm-distributed-executor-backend": "mp" });
+    value["spec"]["components"][0]["podTemplate"]["metadata"] =
+        json!({ "annotations": { "nvidia.com/vllm-distributed-executor-backend": "Ray" } });
+    let made = set(&value);
+    assert_eq!(
+        words(main_container(&made, "work-ldr")),
+        [
+            "bash",
+            "-ec",
+            "ray start --head --port=6379 && python3 -m dynamo.vllm --distributed-executor-backend ray -tp 16 $0",
+            "zero"
+        ]
+    );
+    let join = format!("ray start --address={LEADER}:6379 --block");
+    assert_eq!(words(main_container(&made, "work-wkr")), ["bash", "-ec", &join, "zero"]);
 }
 
 #[test]
@@ -90,9 +119,12 @@ fn dynamo2_6_vllm_a_copy_on_each_node() {
     };
     assert!(leader[2].contains(&flags("0")), "{leader:?}");
     assert!(worker[2].contains(&flags("$((4 * (GROVE_PCLQ_POD_INDEX + 1)))")), "{worker:?}");
-    // One that fits a node and has no copies needs nothing.
-    let alone = json!({ "args": ["python3 -m dynamo.vllm"] });
-    assert_eq!(lines(&alone, 2, 8)[1], ["/bin/sh", "-c", "python3 -m dynamo.vllm"]);
+    // One that fits a node with all its copies needs nothing.
+    for alone in ["python3 -m dynamo.vllm", "python3 -m dynamo.vllm -dp 2", "python3 -m dynamo.vllm -dp 2 -tp 4"] {
+        for line in lines(&json!({ "args": [alone] }), 2, 8) {
+            assert_eq!(line, ["/bin/sh", "-c", alone]);
+        }
+    }
 }
 
 #[test]
@@ -102,10 +134,45 @@ fn dynamo2_6_trtllm() {
     let [leader, worker] =
         ["work-ldr", "work-wkr"].map(|name| words(main_container(&set, name)).pop().unwrap_or_default());
     let host = |k: i32| format!("$(GROVE_PCSG_NAME)-$(GROVE_PCSG_INDEX)-work-wkr-{k}.$(GROVE_HEADLESS_SERVICE):4");
-    assert!(leader.contains(&format!("-n 12 -H {LEADER}:4,{},{} ", host(0), host(1))), "{leader}");
-    assert!(leader.contains("-x DYN_NAMESPACE "), "{leader}");
-    assert!(leader.ends_with(r"bash -c 'trtllm-llmapi-launch python3 -m dynamo.trtllm --model '\''m'\'''"), "{leader}");
-    assert!(worker.contains("sshd -D -p 2222"), "{worker}");
+    let key =
+        "mkdir -p \"$HOME/.ssh\" && cp /ssh-pk/private.key \"$HOME/.ssh/id_rsa\" && chmod 600 \"$HOME/.ssh/id_rsa\"";
+    let passed = [
+        "DYN_COMPONENT",
+        "DYN_DISCOVERY_BACKEND",
+        "DYN_NAMESPACE",
+        "DYN_NAMESPACE_WORKER_SUFFIX",
+        "DYN_PARENT_DGD_K8S_NAME",
+        "DYN_PARENT_DGD_K8S_NAMESPACE",
+        "DYN_SYSTEM_ENABLED",
+        "DYN_SYSTEM_PORT",
+        "DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS",
+        "HOME",
+        "LD_LIBRARY_PATH",
+        "OMPI_MCA_orte_keep_fqdn_hostnames",
+        "PATH",
+        "POD_NAME",
+        "POD_NAMESPACE",
+        "POD_UID",
+        "PYTHONPATH",
+    ];
+    let expected = format!(
+        "{key} && exec mpirun --allow-run-as-root --oversubscribe -n 12 -H {LEADER}:4,{},{} --mca pml ob1 --mca plm_rsh_args \"-p 2222 -o \
+         StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -i $HOME/.ssh/id_rsa\" {} /bin/sh -c {}",
+        host(0),
+        host(1),
+        passed.map(|name| format!("-x {name}")).join(" "),
+        r"'trtllm-llmapi-launch python3 -m dynamo.trtllm --model '\''m'\'''"
+    );
+    assert_eq!(leader, expected);
+    let expected = format!(
+        "{key} && cat /ssh-pk/private.key.pub >> \"$HOME/.ssh/authorized_keys\" && chmod 600 \"$HOME/.ssh/authorized_keys\" && rm -f \
+         \"$HOME/.ssh/host_key\" && ssh-keygen -q -t rsa -N '' -f \"$HOME/.ssh/host_key\" && {{ mkdir -p /run/sshd 2>/dev/null || true; }} \
+         && exec /usr/sbin/sshd -D -e -f /dev/null -o Port=2222 -o HostKey=\"$HOME/.ssh/host_key\" -o \
+         AuthorizedKeysFile=\"$HOME/.ssh/authorized_keys\" -o PidFile=none -o StrictModes=no -o PermitRootLogin=prohibit-password -o \
+         PasswordAuthentication=no"
+    );
+    assert_eq!(worker, expected);
+    [&leader, &worker].into_iter().for_each(|line| is_read(line));
     for name in ["work-ldr", "work-wkr"] {
         let pod = &clique(&set, name)["spec"]["podSpec"];
         let secret = pod["volumes"].as_array().into_iter().flatten().find(|volume| volume.get("secret").is_some());
@@ -115,7 +182,11 @@ fn dynamo2_6_trtllm() {
             "{name}"
         );
     }
-    assert_eq!(main_container(&set, "work-wkr")["readinessProbe"]["tcpSocket"], json!({ "port": 2222 }));
+    for name in ["work-ldr", "work-wkr"] {
+        assert_eq!(variable(main_container(&set, name), "OMPI_MCA_orte_keep_fqdn_hostnames"), "1", "{name}");
+    }
+    let ready = &main_container(&set, "work-wkr")["readinessProbe"];
+    assert_eq!((&ready["tcpSocket"], &ready["failureThreshold"]), (&json!({ "port": 2222 }), &json!(10)));
     assert_eq!(main_container(&set, "work-wkr").get("livenessProbe"), None);
     // Workers first.
     assert_eq!(set["spec"]["template"]["cliqueStartupType"], "CliqueStartupTypeExplicit");

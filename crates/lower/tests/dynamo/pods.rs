@@ -71,8 +71,9 @@ fn dynamo2_6_commands() {
         json!([made["containers"][0]["command"], made["containers"][0]["args"]])
     };
     let shell = json!(["/bin/sh", "-c"]);
-    assert_eq!(line("frontend", json!({})), json!([shell, ["python3 -m dynamo.frontend"]]));
-    assert_eq!(line("frontend", json!({ "args": ["mine"] })), json!([shell, ["mine"]]));
+    assert_eq!(line("frontend", json!({})), json!([["python3"], ["-m", "dynamo.frontend"]]));
+    let own = json!(["-m", "dynamo.frontend", "--router-mode", "kv"]);
+    assert_eq!(line("frontend", json!({ "args": own })), json!([["python3"], own]));
     assert_eq!(line("frontend", json!({ "command": ["mine"] })), json!([["mine"], null]));
     assert_eq!(line("worker", json!({})), json!([null, null]));
     assert_eq!(
@@ -97,10 +98,55 @@ fn dynamo2_6_ports_and_probes() {
     for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
         assert_eq!(worker[probe]["httpGet"]["port"], "system", "{probe}");
     }
-    let own = main("worker", json!({ "livenessProbe": { "exec": { "command": ["true"] } }, "ports": [] }));
-    assert_eq!(own["livenessProbe"], json!({ "exec": { "command": ["true"] } }));
-    assert_eq!(own["ports"], json!([]));
     assert_eq!(main("planner", json!({})).get("livenessProbe"), None);
+}
+
+/// Whatever the user says of ports and probes, a probe asks in some way, and a port that it names is there.
+#[test]
+fn dynamo2_6_ports_and_probes_of_the_user() {
+    let main = |own: Value| pod(&json!({ "type": "worker", "podTemplate": with_main(&own) }))["containers"][0].clone();
+    let numbers = |own: Value| {
+        let made = main(json!({ "ports": own }));
+        made["ports"].as_array().expect("ports").iter().map(|port| port["containerPort"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(numbers(Value::Null), [9090, 19090]);
+    assert_eq!(numbers(json!([])), [9090, 19090]);
+    assert_eq!(numbers(json!([{ "containerPort": 1 }])), [1, 9090, 19090]);
+    assert_eq!(numbers(json!([{ "name": "system", "containerPort": 1 }])), [1, 19090]);
+    let probe = |own: Value| main(json!({ "readinessProbe": own }))["readinessProbe"].clone();
+    let asks = json!({ "path": "/health", "port": "system" });
+    let filled =
+        |period: i32| json!({ "httpGet": asks, "periodSeconds": period, "timeoutSeconds": 4, "failureThreshold": 3 });
+    assert_eq!(probe(Value::Null), filled(10));
+    assert_eq!(probe(json!({ "periodSeconds": 3 })), filled(3));
+    for own in [json!({ "exec": { "command": ["true"] } }), json!({ "grpc": { "port": 1 }, "periodSeconds": 3 })] {
+        assert_eq!(probe(own.clone()), own);
+    }
+}
+
+#[test]
+fn dynamo1_1_compilation_cache() {
+    let made = |engine: &str, mut main: Value| {
+        main["args"] = json!([format!("python3 -m dynamo.{engine}")]);
+        let cache = json!({ "pvcName": "cache", "mountPath": "/c" });
+        let component = json!({ "type": "worker", "compilationCache": cache, "podTemplate": with_main(&main) });
+        pod(&component)["containers"][0].clone()
+    };
+    let mounts = |main: &Value| {
+        let mounts = main["volumeMounts"].as_array().expect("mounts").iter();
+        mounts.filter(|mount| mount["mountPath"] == "/c").map(|mount| mount["name"].clone()).collect::<Vec<_>>()
+    };
+    let plain = made("vllm", json!({}));
+    assert_eq!((mounts(&plain), variable(&plain, "VLLM_CACHE_ROOT")), (vec![json!("cache")], "/c".to_owned()));
+    // What is mounted and said already stays, and is not mounted twice.
+    let own = json!({
+        "volumeMounts": [{ "name": "mine", "mountPath": "/c" }],
+        "env": [{ "name": "VLLM_CACHE_ROOT", "value": "/c/mine" }],
+    });
+    let own = made("vllm", own);
+    assert_eq!((mounts(&own), variable(&own, "VLLM_CACHE_ROOT")), (vec![json!("mine")], "/c/mine".to_owned()));
+    let other = made("sglang", json!({}));
+    assert!(other["env"].as_array().expect("variables").iter().all(|one| one["name"] != "VLLM_CACHE_ROOT"));
 }
 
 #[test]

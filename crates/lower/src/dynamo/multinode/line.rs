@@ -1,7 +1,7 @@
 //! A command line that flags are added to: a line for a shell, or words.
 
 use serde_json::{Map, Value, json};
-use trellis_api::kinds::dynamo::Backend;
+use trellis_api::dynamo::started;
 
 /// The command line of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,24 +48,47 @@ impl Line {
         main.insert("args".to_owned(), json!(args));
     }
 
-    /// The whole as a line for a shell.
-    pub fn text(&self) -> String {
+    /// The same for a shell: the user's own, with all that it is given, or any.
+    fn into_shell(self) -> (Vec<String>, String, Vec<String>) {
         match self {
-            Self::Shell { line, .. } => line.clone(),
-            Self::Words(words) => words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
+            Self::Shell { before, line, behind } => (before, line, behind),
+            Self::Words(words) => (shell(), joined(&words), Vec::new()),
         }
     }
 
+    /// Has a shell do something first. What the user's shell is given stays.
+    #[must_use]
+    pub fn after(self, first: &str) -> Self {
+        let (before, line, behind) = self.into_shell();
+        Self::Shell { before, line: format!("{first} && {line}"), behind }
+    }
+
+    /// Another line for the same shell.
+    #[must_use]
+    pub fn replaced(self, line: &str) -> Self {
+        let (before, _, behind) = self.into_shell();
+        Self::Shell { before, line: line.to_owned(), behind }
+    }
+
+    /// The words of a command in whose line the engine is started by a launcher. That one is given words only, since it parts them at
+    /// spaces, so it stands inside the shell's line.
+    pub fn launched_by(self, launcher: &str) -> String {
+        let (before, mut line, behind) = self.into_shell();
+        let at = module(&line).map_or(0, |module| module.program);
+        line.insert_str(at, &format!("{launcher} "));
+        joined(&[before, vec![line], behind].concat())
+    }
+
     /// Adds flags behind the engine's name, or at the end. Flags that have to be worked out need a shell.
-    pub fn add(&mut self, backend: Backend, flags: &str, needs_shell: bool) {
+    pub fn add(&mut self, flags: &str, needs_shell: bool) {
         match self {
-            Self::Shell { line, .. } => match end_of_module(line, backend) {
-                Some(end) => line.insert_str(end, &format!(" {flags}")),
+            Self::Shell { line, .. } => match module(line) {
+                Some(module) => line.insert_str(module.end, &format!(" {flags}")),
                 None => *line = format!("{} {flags}", line.trim_end()),
             },
             Self::Words(words) if !needs_shell => words.extend(flags.split(' ').map(str::to_owned)),
-            Self::Words(_) => {
-                let line = format!("exec {} {flags}", self.text());
+            Self::Words(words) => {
+                let line = format!("exec {} {flags}", joined(words));
                 *self = Self::Shell { before: shell(), line, behind: Vec::new() };
             }
         }
@@ -96,13 +119,28 @@ fn is_shell(word: &str) -> bool {
     matches!(word.rsplit('/').next(), Some("sh" | "bash" | "dash" | "ash" | "zsh"))
 }
 
-/// Where the name of the engine's module ends.
-fn end_of_module(line: &str, backend: Backend) -> Option<usize> {
-    let name = format!("dynamo.{}", backend.as_str());
-    let start = line.find(&name)? + name.len();
-    // `dynamo.vllm.main` ends later.
-    let rest = &line[start..];
-    Some(start + rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '.' && c != '_').unwrap_or(rest.len()))
+/// Where in a line the engine is started.
+struct Module {
+    /// Where the program begins that runs its module.
+    program: usize,
+    /// Where the name of the module ends.
+    end: usize,
+}
+
+/// Finds `python3 -m dynamo.vllm`. The name alone may stand in a message, too.
+fn module(line: &str) -> Option<Module> {
+    line.match_indices(" -m ").find_map(|(at, flag)| {
+        let before = line[..at].trim_end();
+        let program = before.rfind([' ', '\t', '\n', '(', ';']).map_or(0, |end| end + 1);
+        let rest = line[at + flag.len()..].trim_start();
+        let start = line.len() - rest.len();
+        let name = rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '.' && c != '_').next().unwrap_or_default();
+        started(&before[program..], name).map(|_| Module { program, end: start + name.len() })
+    })
+}
+
+fn joined(words: &[String]) -> String {
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// A word that a shell takes as it is. Kubernetes fills in `$(NAME)` before the shell sees it.
@@ -121,7 +159,7 @@ mod tests {
     fn check(command: &[&str], args: &[&str], needs_shell: bool, expected: &[&str]) {
         let mut main = Map::from_iter([("command".to_owned(), json!(command)), ("args".to_owned(), json!(args))]);
         let mut line = Line::of(&main).expect("a command line");
-        line.add(Backend::Vllm, "--a 1", needs_shell);
+        line.add("--a 1", needs_shell);
         line.write(&mut main);
         let words = ["command", "args"].map(|field| main[field].as_array().cloned().unwrap_or_default()).concat();
         assert_eq!(words, expected, "{command:?} {args:?}");
@@ -143,6 +181,12 @@ mod tests {
             true,
             &["/bin/sh", "-c", "x && python3 -m dynamo.vllm.main --a 1; y"],
         );
+        check(
+            &sh,
+            &["echo dynamo.vllm -m me; (FAST=1 python3  -m dynamo.vllm --model m)"],
+            true,
+            &["/bin/sh", "-c", "echo dynamo.vllm -m me; (FAST=1 python3  -m dynamo.vllm --a 1 --model m)"],
+        );
         check(&["bash", "-ec"], &["serve it", "zero"], true, &["bash", "-ec", "serve it --a 1", "zero"]);
         check(&["python3"], &["-m", "dynamo.vllm"], false, &["python3", "-m", "dynamo.vllm", "--a", "1"]);
         check(
@@ -152,6 +196,20 @@ mod tests {
             &["/bin/sh", "-c", r"exec python3 -m dynamo.vllm 'it'\''s' --a 1"],
         );
         assert_eq!(Line::of(&Map::new()), None);
+    }
+
+    #[test]
+    fn a_launcher_stands_before_the_engine() {
+        let check = |command: &[&str], expected: &str| {
+            let main = Map::from_iter([("command".to_owned(), json!(command))]);
+            assert_eq!(Line::of(&main).expect("a command line").launched_by("launch"), expected, "{command:?}");
+        };
+        check(&["python3", "-m", "dynamo.trtllm", "a b"], r"/bin/sh -c 'launch python3 -m dynamo.trtllm '\''a b'\'''");
+        check(
+            &["bash", "-ec", "cd x && python3 -m dynamo.trtllm $0", "zero"],
+            "bash -ec 'cd x && launch python3 -m dynamo.trtllm $0' zero",
+        );
+        check(&["serve"], "/bin/sh -c 'launch serve'");
     }
 
     #[test]

@@ -1,21 +1,33 @@
 //! TensorRT-LLM over several nodes: mpirun on the leader starts processes on all of them over SSH, with keys from a Secret that has to be in
 //! the namespace.
+//!
+//! Files go to `$HOME`, and every program is told so: images set it to another folder than the one that `~` and sshd take from the list of
+//! users. Nothing here needs to be root.
 
+use super::super::environment;
 use super::line::{Line, quoted, shell};
 use super::{Node, SSH_PORT};
 use crate::pods::push;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
-use trellis_api::names::dynamo::{SSH_SECRET, worker_host};
+use trellis_api::names::GANG_PODS_MAX;
+use trellis_api::names::dynamo::{SSH_SECRET, env, worker_host};
 
 const KEYS_PATH: &str = "/ssh-pk";
 /// Readable, so that a user other than root can copy it.
 const KEYS_MODE: i32 = 0o644;
+/// What starts one process of the engine on each rank.
+const LAUNCHER: &str = "trtllm-llmapi-launch";
+/// The key is on all nodes: where there are many, workers start processes on other workers.
+const KEY: &str =
+    "mkdir -p \"$HOME/.ssh\" && cp /ssh-pk/private.key \"$HOME/.ssh/id_rsa\" && chmod 600 \"$HOME/.ssh/id_rsa\"";
 
 pub fn span(node: &Node<'_>, main: &mut Map<String, Value>, spec: &mut Map<String, Value>) {
+    // Open MPI cuts names of hosts at the first dot, and a pod is found by its whole name only.
+    environment::fill(main, env::MPI_KEEPS_DOMAINS, "1");
     let text = match (node.is_leader(), Line::of(main)) {
         (true, None) => return,
-        (true, Some(line)) => leader(node, &line.text(), main),
+        (true, Some(line)) => leader(node, line, main),
         (false, _) => worker(),
     };
     Line::Shell { before: shell(), line: text, behind: Vec::new() }.write(main);
@@ -24,30 +36,36 @@ pub fn span(node: &Node<'_>, main: &mut Map<String, Value>, spec: &mut Map<Strin
     push(spec, "volumes", json!({ "name": SSH_SECRET, "secret": keys }));
 }
 
-fn leader(node: &Node<'_>, line: &str, main: &Map<String, Value>) -> String {
+fn leader(node: &Node<'_>, line: Line, main: &Map<String, Value>) -> String {
     let gpus = Node::gpus(main);
-    let workers = (0..node.component.nodes() - 1).map(|k| worker_host(&node.component.name, k));
+    // Admission refuses more; whoever asks without it gets a line that ends.
+    let nodes = i64::from(node.component.nodes()).min(GANG_PODS_MAX);
+    let workers = (0..nodes - 1).map(|k| worker_host(&node.component.name, k));
     let hosts: Vec<String> =
         std::iter::once(node.leader()).chain(workers).map(|host| format!("{host}:{gpus}")).collect();
     let variables = main.get("env").and_then(Value::as_array).into_iter().flatten();
     let mut passed: BTreeSet<&str> = variables.filter_map(|variable| variable["name"].as_str()).collect();
-    passed.extend(["PATH", "LD_LIBRARY_PATH", "PYTHONPATH"]);
+    passed.extend(["HOME", "PATH", "LD_LIBRARY_PATH", "PYTHONPATH"]);
     let passed: Vec<String> = passed.iter().map(|name| format!("-x {}", quoted(name))).collect();
-    let launched = quoted(&format!("trtllm-llmapi-launch {line}"));
+    // Root is asked to confirm, and nobody else minds.
     format!(
-        "mkdir -p ~/.ssh && cp {KEYS_PATH}/private.key ~/.ssh/id_rsa && chmod 600 ~/.ssh/id_rsa && mpirun --allow-run-as-root \
-         --oversubscribe -n {} -H {} --mca pml ob1 --mca plm_rsh_args \"-p {SSH_PORT} -o StrictHostKeyChecking=no -i ~/.ssh/id_rsa\" {} \
-         bash -c {launched}",
-        gpus * i64::from(node.component.nodes()),
+        "{KEY} && exec mpirun --allow-run-as-root --oversubscribe -n {} -H {} --mca pml ob1 --mca plm_rsh_args \"-p {SSH_PORT} -o \
+         StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -i $HOME/.ssh/id_rsa\" {} {}",
+        gpus * nodes,
         hosts.join(","),
-        passed.join(" ")
+        passed.join(" "),
+        line.launched_by(LAUNCHER),
     )
 }
 
+/// Everything is said on the command line, so that no configuration of the image's says otherwise. The folder in `/run` is needed, and can be
+/// made, by root alone.
 fn worker() -> String {
     format!(
-        "mkdir -p ~/.ssh/host_keys /run/sshd && cat {KEYS_PATH}/private.key.pub >> ~/.ssh/authorized_keys && chmod 600 \
-         ~/.ssh/authorized_keys && ssh-keygen -t rsa -f ~/.ssh/host_keys/ssh_host_rsa_key -N '' && exec /usr/sbin/sshd -D -p {SSH_PORT} \
-         -h ~/.ssh/host_keys/ssh_host_rsa_key -o StrictModes=no"
+        "{KEY} && cat {KEYS_PATH}/private.key.pub >> \"$HOME/.ssh/authorized_keys\" && chmod 600 \"$HOME/.ssh/authorized_keys\" && \
+         rm -f \"$HOME/.ssh/host_key\" && ssh-keygen -q -t rsa -N '' -f \"$HOME/.ssh/host_key\" && {{ mkdir -p /run/sshd 2>/dev/null || \
+         true; }} && exec /usr/sbin/sshd -D -e -f /dev/null -o Port={SSH_PORT} -o HostKey=\"$HOME/.ssh/host_key\" -o \
+         AuthorizedKeysFile=\"$HOME/.ssh/authorized_keys\" -o PidFile=none -o StrictModes=no -o PermitRootLogin=prohibit-password -o \
+         PasswordAuthentication=no"
     )
 }

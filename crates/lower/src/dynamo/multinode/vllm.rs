@@ -1,10 +1,10 @@
 //! vLLM over several nodes: one model over all of them by torch's own processes or by Ray, or a copy of the model on each, in step.
 
-use super::line::{Line, shell};
+use super::super::metadata;
+use super::line::Line;
 use super::{MASTER_PORT, Node};
 use crate::pods::push;
 use serde_json::{Map, Value, json};
-use trellis_api::kinds::dynamo::Backend;
 use trellis_api::names::dynamo::{WAIT_FOR_LEADER, annotation};
 
 const RAY_PORT: i32 = 6379;
@@ -17,13 +17,14 @@ pub fn span(node: &Node<'_>, main: &mut Map<String, Value>, spec: &mut Map<Strin
     let copies = number(&["--data-parallel-size", "-dp"]);
     let gpus = Node::gpus(main);
     if per_copy > gpus {
-        match node.graph.annotation(annotation::VLLM_BACKEND) {
-            Some("ray") => ray(node, &mut line),
-            _ => torch(node, &mut line, main, spec),
+        match is_by_ray(node) {
+            true => line = ray(node, line),
+            false => torch(node, &mut line, main, spec),
         }
-    } else if copies > 1 {
+    } else if per_copy * copies > gpus {
         data_parallel(node, &mut line, gpus / per_copy);
     }
+    // Where a node holds all copies, each node serves by itself.
     line.write(main);
 }
 
@@ -37,7 +38,7 @@ fn torch(node: &Node<'_>, line: &mut Line, main: &Map<String, Value>, spec: &mut
         flags.push_str(" --headless");
         wait_for_leader(&leader, main, spec);
     }
-    line.add(Backend::Vllm, &flags, !node.is_leader());
+    line.add(&flags, !node.is_leader());
 }
 
 /// Workers give up soon if nobody answers, so they are started when somebody does. Requests equal limits, so that a Guaranteed pod stays one.
@@ -58,15 +59,18 @@ fn wait_for_leader(leader: &str, main: &Map<String, Value>, spec: &mut Map<Strin
     push(spec, "initContainers", container);
 }
 
-fn ray(node: &Node<'_>, line: &mut Line) {
-    let text = match node.is_leader() {
-        true => {
-            line.add(Backend::Vllm, "--distributed-executor-backend ray", false);
-            format!("ray start --head --port={RAY_PORT} && {}", line.text())
-        }
-        false => format!("ray start --address={}:{RAY_PORT} --block", node.leader()),
-    };
-    *line = Line::Shell { before: shell(), line: text, behind: Vec::new() };
+/// What is said of the pods goes before what is said of the deployment.
+fn is_by_ray(node: &Node<'_>) -> bool {
+    let annotations = metadata::annotations(node.graph, node.component);
+    annotations.get(annotation::VLLM_BACKEND).is_some_and(|backend| backend.eq_ignore_ascii_case("ray"))
+}
+
+fn ray(node: &Node<'_>, mut line: Line) -> Line {
+    if !node.is_leader() {
+        return line.replaced(&format!("ray start --address={}:{RAY_PORT} --block", node.leader()));
+    }
+    line.add("--distributed-executor-backend ray", false);
+    line.after(&format!("ray start --head --port={RAY_PORT}"))
 }
 
 /// A copy on each node, or several; each node serves its own.
@@ -80,5 +84,5 @@ fn data_parallel(node: &Node<'_>, line: &mut Line, local: i64) {
          --data-parallel-rpc-port {DATA_PARALLEL_PORT}",
         node.leader()
     );
-    line.add(Backend::Vllm, &flags, !node.is_leader());
+    line.add(&flags, !node.is_leader());
 }
