@@ -134,7 +134,8 @@ fn set_if_fit(object: &Object, settings: &Settings) -> Option<PodCliqueSet> {
 fn deployment_if_fit(object: &Object, settings: &Settings) -> Option<Graph> {
     let review = DynamoReview::of(&object.document.value, None);
     let (graph, mut verdict) = review.judge_structure(|graph| follow_structure(graph, settings));
-    if graph.as_ref().is_some_and(|graph| graph.name().is_empty()) {
+    let named = |graph: &Graph| graph.object.metadata.name.as_deref().is_some_and(|name| !name.is_empty());
+    if graph.as_ref().is_some_and(|graph| !named(graph)) {
         let path = Path::new("metadata.name");
         let message = "a generated name is not known before the deployment is created";
         verdict.errors.push(FieldError::required(&path, message));

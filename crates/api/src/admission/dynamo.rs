@@ -31,13 +31,15 @@ pub fn structure(graph: &Graph) -> Verdict {
 }
 
 /// Whether the deployment may be created, or may replace `old`. The topology is looked at on creation only: it may have changed since, and
-/// an update cannot change what is asked of it.
+/// an update cannot change what is asked of it. An update that leaves the spec alone is judged by the annotations that it changes.
 pub fn validate(graph: &Graph, old: Option<&Graph>, topology: &TopologyRead<'_>, settings: &Settings) -> Verdict {
     if graph.object.metadata.deletion_timestamp.is_some() {
         return Verdict::default();
     }
-    if old.is_some_and(|old| old.object.spec == graph.object.spec) {
-        return Verdict::default();
+    if let Some(old) = old.filter(|old| old.object.spec == graph.object.spec) {
+        let mut verdict = Verdict::default();
+        fields::annotations(graph, Some(old), &mut verdict);
+        return verdict;
     }
     let mut verdict = structure(graph);
     match old {

@@ -418,10 +418,26 @@ fn what_has_no_effect_is_warned_of() {
             "spec.topologyConstrain: unknown field, kept as it is; did you mean `topologyConstraint`?",
         );
         warn(
+            "spec.experimental: {kvTransferPolicy: {domain: rack}}",
+            &format!("spec.experimental.kvTransferPolicy: {idle}"),
+        );
+        warn(
             "metadata.annotations: {nvidia.com/enable-grove: 'False'}",
             "metadata.annotations[nvidia.com/enable-grove]: without effect here: a deployment always becomes a PodCliqueSet",
         );
     }
+}
+
+#[test]
+fn trials_without_effect_are_warned_of() {
+    let warn = |written: &str, warnings: &[&str]| {
+        let edit = format!("spec.components[0].experimental: {{{written}}}");
+        SHAPES[2].case(&[&edit]).warns(warnings).gives(&[]);
+    };
+    let idle = |field: &str| format!("spec.components[0].experimental.{field}: kept as it is, and without effect here");
+    warn("checkpoint: {enabled: true}", &[&idle("checkpoint")]);
+    warn("gpuMemoryService: {mode: IntraPod}", &[&idle("gpuMemoryService")]);
+    warn("grove: {forceScalingGroup: true}", &[]);
 }
 
 #[test]

@@ -1,13 +1,15 @@
 //! What admission says of the PodCliqueSet that a deployment becomes, told of the deployment: every path of the set leads back to a field
 //! that the user wrote. So nothing is admitted that could not be made.
 
-use super::{Role, places, pod_clique_set};
+use super::{Role, metadata, places, pod_clique_set};
 use trellis_api::admission::{
     ClusterView, Verdict, default_pod_clique_set, pod_clique_set_structure, validate_pod_clique_set,
 };
 use trellis_api::dynamo::Graph;
 use trellis_api::field::{FieldError, Path};
 use trellis_api::kinds::PodCliqueSet;
+use trellis_api::names::dynamo::annotation;
+use trellis_api::names::label;
 use trellis_api::settings::Settings;
 
 /// What speaks against the set of a deployment that is created, or that replaces `old`.
@@ -85,6 +87,9 @@ fn of_clique(graph: &Graph, i: usize, role: Role, rest: &str) -> Path {
     for kept in ["labels", "annotations"] {
         if let Some(key) = rest.strip_prefix(kept) {
             let key = key.strip_prefix('[').and_then(|key| key.strip_suffix(']'));
+            if key == Some(label::KAI_QUEUE) && metadata::named_queue(graph).is_some() {
+                return Path::new("metadata.annotations").key(annotation::KAI_QUEUE);
+            }
             let found = graph.metadata_path(i, kept, key);
             return key.map_or(found.clone(), |key| found.key(key));
         }

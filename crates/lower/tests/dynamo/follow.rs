@@ -115,8 +115,25 @@ fn d46_too_many_pods() {
     check(&json!({ "components": [{ "name": "a", "replicas": 5001 }] }), &["spec.components: Too many: 5001"]);
     check(
         &json!({ "services": [{ "name": "a", "multinode": { "nodeCount": 6000 } }] }),
-        &["spec.services[0]: Too many: 6000", "spec.services: Too many"],
+        &[
+            "spec.services[0].multinode.nodeCount: Too many: 6000: one replica is a gang, and a gang may have at most 5000 pods",
+        ],
     );
+}
+
+/// However many nodes are asked for, and of whichever engine, it is refused before anything is made for each of them.
+#[test]
+fn d46_too_many_nodes_of_every_engine() {
+    for engine in ["vllm", "sglang", "trtllm", "none"] {
+        let args = json!([format!("python3 -m dynamo.{engine}")]);
+        let mut spec = beta(&json!({ "containers": [{ "name": "main", "image": "i", "args": args }] }));
+        for nodes in [5001, i32::MAX] {
+            spec["components"][0]["multinode"] = json!({ "nodeCount": nodes });
+            check(&spec, &[&format!("spec.components[0].multinode.nodeCount: Too many: {nodes}: ")]);
+            let made = serde_json::to_string(&crate::support::set(&deployment(&spec))).expect("JSON");
+            assert!(made.len() < 2 << 20, "{engine}: {} bytes for {nodes} nodes", made.len());
+        }
+    }
 }
 
 #[test]
@@ -177,6 +194,42 @@ fn updates() {
     assert!(!verdict.allowed(), "the order of starts cannot change");
     let verdict = judge(&engine("sglang"), Some(&engine("vllm")), &view(), &Settings::default());
     assert!(verdict.allowed(), "{:?}", verdict.errors);
+}
+
+/// An update that leaves the spec alone changes the set all the same, where it changes what the set is made with.
+#[test]
+fn updates_of_annotations() {
+    let annotated = |key: &str, value: &str| {
+        let mut value_ = deployment(&beta(&json!({
+            "containers": [{ "name": "main", "image": "i" }], "schedulerName": "kai-scheduler",
+        })));
+        value_["metadata"]["annotations"] = json!({ key: value });
+        value_
+    };
+    let update = |key: &str, new: &str, errors: &[&str]| {
+        check_with(&annotated(key, new), Some(&annotated(key, "")), &Settings::default(), errors);
+        // What stands there from before is nobody's fault.
+        check_with(&annotated(key, new), Some(&annotated(key, new)), &Settings::default(), &[]);
+    };
+    let queue = "nvidia.com/kai-scheduler-queue";
+    update(queue, "team", &[]);
+    update(queue, "a team", &["metadata.annotations[nvidia.com/kai-scheduler-queue]: Invalid value: \"a team\""]);
+    let strategy = "nvidia.com/grove-update-strategy";
+    update(strategy, "OnDelete", &[]);
+    update(
+        strategy,
+        "onDelete",
+        &["metadata.annotations[nvidia.com/grove-update-strategy]: Unsupported value: \"onDelete\""],
+    );
+    update("nvidia.com/enable-grove", "false", &[]);
+}
+
+/// A name that the server is to find is as good as any.
+#[test]
+fn generated_names() {
+    let mut value = deployment(&beta(&json!({ "containers": [{ "name": "main", "image": "i" }] })));
+    value["metadata"] = json!({ "generateName": "demo-", "namespace": "serving" });
+    check_with(&value, None, &Settings::default(), &[]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::dynamo::Graph;
 use crate::field::FieldError;
+use crate::names::GANG_PODS_MAX;
 
 pub fn check(graph: &Graph, errors: &mut Vec<FieldError>) {
     for (i, component) in graph.components().iter().enumerate() {
@@ -20,9 +21,17 @@ pub fn check(graph: &Graph, errors: &mut Vec<FieldError>) {
             _ => {}
         }
         let nodes = component.multinode.as_ref().and_then(|multinode| multinode.node_count);
-        if let Some(nodes) = nodes.filter(|nodes| *nodes < 2) {
-            let message = "must be at least 2; leave `multinode` out for a component on one node";
-            errors.push(FieldError::invalid(&path.child("multinode").child("nodeCount"), nodes, message));
+        let path = path.child("multinode").child("nodeCount");
+        match nodes {
+            Some(nodes) if nodes < 2 => {
+                let message = "must be at least 2; leave `multinode` out for a component on one node";
+                errors.push(FieldError::invalid(&path, nodes, message));
+            }
+            Some(nodes) if i64::from(nodes) > GANG_PODS_MAX => {
+                let message = format!("one replica is a gang, and a gang may have at most {GANG_PODS_MAX} pods");
+                errors.push(FieldError::too_many(&path, nodes, message));
+            }
+            _ => {}
         }
     }
 }

@@ -39,10 +39,13 @@ const COMPONENT_IDLE: [&str; 10] = [
     "gpuMemoryService",
     "failover",
 ];
+/// Trials of Dynamo's that are known, and without effect here.
+const SPEC_TRIALS_IDLE: [&str; 1] = ["kvTransferPolicy"];
+const TRIALS_IDLE: [&str; 3] = ["checkpoint", "gpuMemoryService", "failover"];
 const STRATEGIES: [&str; 2] = ["RollingRecreate", "OnDelete"];
 
 pub fn check(graph: &Graph, verdict: &mut Verdict) {
-    annotations(graph, verdict);
+    annotations(graph, None, verdict);
     let spec = Path::new("spec");
     let is_beta = graph.shape == Shape::Components;
     let env = if is_beta { "env" } else { "envs" };
@@ -50,12 +53,16 @@ pub fn check(graph: &Graph, verdict: &mut Verdict) {
     known.extend([env, "services", "components", "providerOverride"]);
     fields(graph.written_spec(), &spec, &known, &SPEC_IDLE, verdict);
     overridden(graph.written_spec(), &spec, verdict);
+    fields(&graph.written_spec()["experimental"], &spec.child("experimental"), &[], &SPEC_TRIALS_IDLE, verdict);
     for i in 0..graph.components().len() {
         let (path, written) = (graph.path(i), graph.written(i));
         let mut known: Vec<&str> = COMPONENT.to_vec();
         known.extend(if is_beta { BETA.to_vec() } else { ALPHA.iter().chain(&POD_FIELDS).copied().collect() });
         known.push("providerOverride");
         fields(written, &path, &known, &COMPONENT_IDLE, verdict);
+        if is_beta {
+            fields(&written["experimental"], &path.child("experimental"), &["grove"], &TRIALS_IDLE, verdict);
+        }
         overridden(written, &path, verdict);
         for role in ["leader", "worker"] {
             overridden(&written["multinode"][role], &path.child("multinode").child(role), verdict);
@@ -102,13 +109,18 @@ fn more_pods(written: &Value, path: &Path, verdict: &mut Verdict) {
     }
 }
 
-fn annotations(graph: &Graph, verdict: &mut Verdict) {
+/// Annotations that are acted on. What stood there before is not held against an update.
+pub fn annotations(graph: &Graph, old: Option<&Graph>, verdict: &mut Verdict) {
     let path = |key: &str| Path::new("metadata.annotations").key(key);
-    if let Some(strategy) = graph.annotation(annotation::UPDATE_STRATEGY).filter(|given| !STRATEGIES.contains(given)) {
+    let given = |key: &str| {
+        let given = graph.annotation(key)?;
+        old.is_none_or(|old| old.annotation(key) != Some(given)).then_some(given)
+    };
+    if let Some(strategy) = given(annotation::UPDATE_STRATEGY).filter(|given| !STRATEGIES.contains(given)) {
         let path = path(annotation::UPDATE_STRATEGY);
         verdict.errors.push(FieldError::not_supported(&path, strategy, &STRATEGIES));
     }
-    if graph.annotation(annotation::ENABLE_GROVE).is_some_and(|given| given.eq_ignore_ascii_case("false")) {
+    if given(annotation::ENABLE_GROVE).is_some_and(|given| given.eq_ignore_ascii_case("false")) {
         let path = path(annotation::ENABLE_GROVE);
         verdict.warnings.push(format!("{path}: without effect here: a deployment always becomes a PodCliqueSet"));
     }

@@ -43,7 +43,7 @@ impl DynamoReview {
             Some(graph) if !self.leave.is_deleted() => {
                 let old = self.old.as_ref();
                 let mut verdict = validate(graph, old, topology, settings);
-                if old.is_none_or(|old| old.object.spec != graph.object.spec) {
+                if old.is_none_or(|old| !graph.makes_the_same(old)) {
                     add(&mut verdict, follow(graph, old, &view(graph, topology)));
                 }
                 verdict
