@@ -398,7 +398,6 @@ fn dynamo3_6_what_would_be_ignored_is_refused() {
     SHAPES[2].case(&["spec.components[1].experimental: {gpuMemoryService: {mode: InterPod}}"]).gives(&[
         "spec.components[1].experimental.gpuMemoryService.mode: Forbidden: GPU memory that pods share across pods is not supported",
     ]);
-    SHAPES[2].case(&["spec.components[1].experimental: {gpuMemoryService: {mode: IntraPod}}"]).gives(&[]);
     SHAPES[2]
         .case(&["spec.components[1].experimental: {failover: {numShadows: 1}}"])
         .gives(&["spec.components[1].experimental.failover: Forbidden: shadow pods are not supported"]);

@@ -45,6 +45,20 @@ fn s003_domains_in_the_schema_are_the_seven() {
     assert_eq!(at(&schema("v1beta1"), "spec.components.topologyConstraint.packDomain")["enum"], json!(DOMAINS));
 }
 
+/// Users write of deployments and services, in no words of what is made of them.
+#[test]
+fn s003_req2_no_words_of_the_framework_in_the_spec() {
+    for (version, _) in versions() {
+        walk(&schema(&version)["properties"]["spec"], "spec", &mut |schema, path| {
+            for name in schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.to_lowercase()) {
+                let found =
+                    ["pcs", "podclique", "clique", "podgang", "grove"].into_iter().find(|word| name.contains(word));
+                assert_eq!(found, None, "{version} {path}.{name}");
+            }
+        });
+    }
+}
+
 /// What is not typed survives, at every place where users write.
 #[test]
 fn unknown_fields_are_kept() {

@@ -49,6 +49,16 @@ fn s003_update_service_constraint() {
     );
 }
 
+/// Whoever wants constraints for a deployment that is there has to make it anew; without, it goes on as it was.
+#[test]
+fn s003_req7_existing_deployments() {
+    check(&[], &["FRONT.replicas: 3"], &[]);
+    let error = |path: &str| format!("{path}: Invalid value: {{\"packDomain\":\"rack\"}}: {SENTENCE}");
+    for path in ["spec.topologyConstraint", "FRONT.topologyConstraint", "WORK.topologyConstraint"] {
+        check(&[], &[&format!("{path}: {{packDomain: rack}}")], &[&error(path)]);
+    }
+}
+
 #[test]
 fn s003_update_matches_services_by_name() {
     for (shape, list, kind) in [(&SHAPES[0], "spec.services", "componentType"), (&SHAPES[2], "spec.components", "type")]

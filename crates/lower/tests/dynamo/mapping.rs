@@ -1,7 +1,8 @@
 //! "Mapping from DGD to generated spec" and "Constraint Resolution" in document 003; sections 2.2 to 2.5 and 2.7 of the reference.
 
-use crate::support::{clique, components, deployment, graph, named, set};
+use crate::support::{clique, components, deployment, graph, judge, named, set};
 use serde_json::{Value, json};
+use trellis_api::admission::ClusterView;
 use trellis_api::names;
 use trellis_api::settings::Settings;
 use trellis_lower::dynamo::pod_clique_set;
@@ -47,6 +48,21 @@ fn s003_mapping_every_row() {
         spec(Some("zone"), Some("rack"), Some("block")),
         [&pack("zone"), &pack("rack"), &none, &none, &pack("block")],
     );
+}
+
+/// Without a constraint there is no word of topology in what is made, and none is looked for, whatever the cluster has.
+#[test]
+fn s003_req1_topology_is_opted_in_to() {
+    let value = deployment(&json!({ "services": [{ "name": "a", "multinode": { "nodeCount": 2 } }, { "name": "b" }] }));
+    let made = set(&value).to_string();
+    for word in ["topologyConstraint", "clusterTopologyName", "packDomain"] {
+        assert!(!made.contains(word), "{word} in {made}");
+    }
+    for enabled in [true, false] {
+        let settings = Settings { topology_enabled: enabled, ..Settings::default() };
+        let verdict = judge(&value, None, &ClusterView::default(), &settings);
+        assert!(verdict.allowed(), "{:?}", verdict.errors);
+    }
 }
 
 #[test]

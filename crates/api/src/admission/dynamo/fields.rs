@@ -59,6 +59,8 @@ pub fn check(graph: &Graph, verdict: &mut Verdict) {
         let mut known: Vec<&str> = COMPONENT.to_vec();
         known.extend(if is_beta { BETA.to_vec() } else { ALPHA.iter().chain(&POD_FIELDS).copied().collect() });
         known.push("providerOverride");
+        more_pods(written, &path, verdict);
+        more_pods(&written["experimental"], &path.child("experimental"), verdict);
         fields(written, &path, &known, &COMPONENT_IDLE, verdict);
         if is_beta {
             fields(&written["experimental"], &path.child("experimental"), &["grove"], &TRIALS_IDLE, verdict);
@@ -67,14 +69,17 @@ pub fn check(graph: &Graph, verdict: &mut Verdict) {
         for role in ["leader", "worker"] {
             overridden(&written["multinode"][role], &path.child("multinode").child(role), verdict);
         }
-        more_pods(written, &path, verdict);
-        more_pods(&written["experimental"], &path.child("experimental"), verdict);
     }
 }
 
 fn fields(written: &Value, path: &Path, known: &[&str], idle: &[&str], verdict: &mut Verdict) {
     for (field, _) in written.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null()) {
         let path = path.child(field);
+        // What is refused is not said to be kept.
+        let is_refused = |error: &FieldError| error.field.starts_with(&path.to_string());
+        if idle.contains(&field.as_str()) && verdict.errors.iter().any(is_refused) {
+            continue;
+        }
         if idle.contains(&field.as_str()) {
             verdict.warnings.push(format!("{path}: kept as it is, and without effect here"));
         } else if !known.contains(&field.as_str()) {
