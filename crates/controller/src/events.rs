@@ -165,3 +165,53 @@ impl Recorder {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+    use std::sync::{Arc, Mutex};
+
+    /// A log that can be read.
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().expect("nobody panics here").extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Document 003: information when constraints are applied, a warning when levels become unavailable.
+    #[test]
+    fn s003_logging_what_people_are_told_is_in_the_log() {
+        let check = |warning: bool, level: &str| {
+            let (log, (sender, mut receiver)) = (Log::default(), mpsc::channel(1));
+            let writer = log.clone();
+            let subscriber =
+                tracing_subscriber::fmt().with_ansi(false).without_time().with_writer(move || writer.clone()).finish();
+            let about = About {
+                api_version: "nvidia.com/v1beta1".to_owned(),
+                kind: "DynamoGraphDeployment".to_owned(),
+                namespace: "serving".to_owned(),
+                name: "llama".to_owned(),
+                uid: None,
+            };
+            let (reason, message) = ("TopologyLevelsUnavailable".to_owned(), "rack is gone".to_owned());
+            let note = Note { about, warning, reason, message };
+            tracing::subscriber::with_default(subscriber, || Events(sender).say(note.clone()));
+            let text = String::from_utf8(log.0.lock().expect("nobody panics here").clone()).expect("text");
+            let mut parts = vec!["rack is gone", r#"namespace="serving""#, r#"name="llama""#];
+            parts.extend([level, r#"reason="TopologyLevelsUnavailable""#]);
+            assert!(text.lines().count() == 1 && parts.iter().all(|part| text.contains(part)), "{text}");
+            assert_eq!(receiver.try_recv().ok(), Some(note));
+        };
+        check(false, "INFO");
+        check(true, "WARN");
+    }
+}
