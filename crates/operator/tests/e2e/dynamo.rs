@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::events::v1::Event;
 use kube::Api;
 use kube::api::ListParams;
@@ -111,6 +112,15 @@ async fn vanishes(world: &World) {
     world.until("nothing is left of the deployment", |view| left(view).is_empty()).await;
 }
 
+/// Images of live pods, as the server has them now.
+async fn images(world: &World, prefix: &str) -> Vec<String> {
+    let pods: Api<Pod> = Api::namespaced(world.client.clone(), &world.namespace);
+    let listed = pods.list(&ListParams::default()).await.expect("pods").items.into_iter();
+    let live = listed.filter(|pod| pod.metadata.deletion_timestamp.is_none());
+    let of = live.filter(|pod| pod.metadata.name.as_deref().is_some_and(|name| name.starts_with(prefix)));
+    of.filter_map(|pod| pod.spec?.containers.into_iter().next()?.image).collect()
+}
+
 fn refusal<T: std::fmt::Debug>(result: kube::Result<T>) -> String {
     match result {
         Err(kube::Error::Api(status)) => status.message.clone(),
@@ -153,8 +163,17 @@ pub async fn single_node_at_both_levels(world: &World) {
             it["spec"]["components"][1]["podTemplate"]["spec"]["containers"][0]["image"] = "app:2".into();
         })
         .await;
-    let is_new = |view: &View| view.live().filter(|pod| pod.image() == "app:2").count() == 5;
-    world.until("the workers are updated", is_new).await;
+    let is_ready = |view: &View| {
+        let found = view.get(DynamoGraphDeployment, "dgd");
+        let generation = &found["metadata"]["generation"];
+        found["spec"]["components"][1]["podTemplate"]["spec"]["containers"][0]["image"] == "app:2"
+            && found["status"]["observedGeneration"] == *generation
+            && condition(found, "Ready").0 == "True"
+    };
+    world.until("it says that it is ready as it was changed", is_ready).await;
+    // What is said of a generation is so once it is said.
+    let images = images(world, "dgd-0-vllmworker-").await;
+    assert_eq!(images, ["app:2"; 5], "Ready was said of workers that were not updated");
     let view = is_served(world, 7, true).await;
     share(world, &view, "rack", "dgd-0-vllmworker-");
     told(world, &[("TopologyConstraintsApplied", 1)]).await;
@@ -282,6 +301,60 @@ pub async fn older_shapes(world: &World) {
         assert_eq!(front["replicas"], 3, "{changed}");
         vanishes(world).await;
     }
+    unknown_fields_are_kept(world).await;
+}
+
+/// A field that nobody knows, and the places where users write.
+const UNKNOWN: &str = "fromTomorrow";
+const PLACES: [&str; 9] = [
+    "/spec",
+    "/spec/topologyConstraint",
+    "/spec/components/0",
+    "/spec/components/0/topologyConstraint",
+    "/spec/components/0/multinode",
+    "/spec/components/0/podTemplate",
+    "/spec/components/0/podTemplate/metadata",
+    "/spec/components/0/podTemplate/spec",
+    "/spec/components/0/podTemplate/spec/containers/0",
+];
+
+/// What nobody knows is kept, by the server, by the operator and by conversion there and back.
+async fn unknown_fields_are_kept(world: &World) {
+    let unknown = json!({ "a": [1] });
+    let mut wanted = pack(deployment(&[pack(spanning("decode", 1, 2), "rack")]), "rack");
+    wanted["spec"]["components"][0]["podTemplate"]["metadata"] = json!({});
+    for place in PLACES {
+        wanted.pointer_mut(place).expect(place)[UNKNOWN] = unknown.clone();
+    }
+    create(world, &wanted).await.expect("it is admitted");
+    is_served(world, 2, true).await;
+    let is_kept = async || {
+        let stored = read(world, BETA).await;
+        for place in PLACES {
+            assert_eq!(stored.pointer(place).map(|at| &at[UNKNOWN]), Some(&unknown), "{place}: {stored}");
+        }
+    };
+    is_kept().await;
+    // A write in the older version goes through both conversions.
+    patch_alpha(world, "", &json!({ "metadata": { "labels": { "a": "b" } } })).await;
+    patch_alpha(world, "/status", &json!({ "status": { UNKNOWN: unknown } })).await;
+    is_kept().await;
+    // The operator writes the status once more.
+    world.edit(DynamoGraphDeployment, "dgd", |it| it["spec"]["components"][0]["replicas"] = 2.into()).await;
+    is_served(world, 4, true).await;
+    is_kept().await;
+    for version in [ALPHA, BETA] {
+        let status = read(world, version).await["status"].clone();
+        assert_eq!(status[UNKNOWN], unknown, "{version}: {status}");
+    }
+    vanishes(world).await;
+}
+
+async fn patch_alpha(world: &World, part: &str, patch: &Value) {
+    let url = format!("/apis/{ALPHA}/namespaces/{}/dynamographdeployments/dgd{part}", world.namespace);
+    let request = http::Request::patch(url).header("content-type", "application/merge-patch+json");
+    let request = request.body(patch.to_string().into_bytes()).expect("a request");
+    world.client.request::<Value>(request).await.expect("it is admitted");
 }
 
 /// What is refused, and in which words.
@@ -330,7 +403,8 @@ pub async fn a_set_in_the_way(world: &World) {
         condition(found, "Ready") == ("False", "failed_to_reconcile_the_resources")
             && found["status"]["state"] == "failed"
     };
-    world.until("it says that a set is in its way", says).await;
+    let view = world.until("it says that a set is in its way", says).await;
+    assert!(view.get(DynamoGraphDeployment, "dgd")["status"]["components"].get("Frontend").is_none());
     assert!(world.observer.view().untouched(&pods));
     world.delete(PodCliqueSet, "dgd").await;
     world.until("the other set's pods are gone", |view| !view.untouched(&pods)).await;

@@ -1,4 +1,4 @@
-//! Fifteen lifecycles of at most twelve pods, step by step. Between them they reach every place where the operator writes.
+//! Sixteen lifecycles of at most twelve pods, step by step. Between them they reach every place where the operator writes.
 
 use std::time::Duration;
 
@@ -165,6 +165,7 @@ pub fn all() -> Vec<Scenario> {
         around_the_pods(),
         topology_used(),
         by_dynamo(),
+        by_dynamo_anew(),
         workflow_run(),
         pool_shared(),
     ]
@@ -212,6 +213,25 @@ fn by_dynamo() -> Scenario {
         .then("its set is deleted", vec![Act::Delete(Kind::PodCliqueSet, "wl")])
         .step("made anew", vec![Act::Delete(Kind::DynamoGraphDeployment, "wl"), Act::Create(deployment)])
         .step("deleted", vec![Act::Delete(Kind::DynamoGraphDeployment, "wl")])
+}
+
+/// As few pods as can be in a scaling group, for what the brief one leaves out.
+fn by_dynamo_anew() -> Scenario {
+    let deployment = json!({
+        "apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment",
+        "metadata": { "name": "wl", "namespace": "default" },
+        "spec": { "components": [{
+            "name": "w", "type": "worker", "experimental": { "grove": { "forceScalingGroup": true } },
+            "podTemplate": { "spec": { "containers": [{ "name": "main", "image": "app:1" }] } },
+        }] },
+    });
+    let scaled = |it: &mut Value| it["spec"]["components"][0]["replicas"] = 2.into();
+    Scenario::new("a Dynamo deployment's group is scaled, its set deleted, and it is made anew")
+        .without_collector()
+        .step("deployed", vec![Act::Create(deployment.clone())])
+        .step("scaled", vec![Act::EditDeployment(scaled)])
+        .then("its set is deleted", vec![Act::Delete(Kind::PodCliqueSet, "wl")])
+        .step("made anew", vec![Act::Delete(Kind::DynamoGraphDeployment, "wl"), Act::Create(deployment)])
 }
 
 fn deployed() -> Scenario {
