@@ -200,11 +200,11 @@ fn updates() {
 #[test]
 fn updates_of_annotations() {
     let annotated = |key: &str, value: &str| {
-        let mut value_ = deployment(&beta(&json!({
+        let mut made = deployment(&beta(&json!({
             "containers": [{ "name": "main", "image": "i" }], "schedulerName": "kai-scheduler",
         })));
-        value_["metadata"]["annotations"] = json!({ key: value });
-        value_
+        made["metadata"]["annotations"] = json!({ key: value });
+        made
     };
     let update = |key: &str, new: &str, errors: &[&str]| {
         check_with(&annotated(key, new), Some(&annotated(key, "")), &Settings::default(), errors);
