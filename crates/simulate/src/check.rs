@@ -145,6 +145,11 @@ impl Checker {
         self.event = number;
     }
 
+    /// It is so late now, whether or not anything has happened.
+    pub fn at(&mut self, now: Timestamp) {
+        self.now = now;
+    }
+
     /// What was found so far.
     pub fn violations(&self) -> &[Violation] {
         &self.violations
@@ -171,13 +176,13 @@ impl Checker {
         self.violations.push(Violation { rule, event, revision, what, objects });
     }
 
-    /// Looks at one revision.
+    /// Looks at one revision, made at this time.
     pub fn see(&mut self, shelf: &Shelf, change: &Change, now: Timestamp) {
         if self.counts.revisions > 0 && change.revision != self.revision + 1 {
             let what = format!("revision {} follows {}", change.revision, self.revision);
             self.report(Rule::Restless, what, Vec::new());
         }
-        self.now = now;
+        self.at(now);
         self.revision = change.revision;
         self.counts.revisions += 1;
         self.digest.write(shelf.as_bytes());
