@@ -48,15 +48,8 @@ impl Eye {
 
     /// The scheduler sends a write.
     pub fn scheduler_writes(&self, method: &Method, path: &str, body: &[u8]) {
-        if *method != Method::DELETE {
-            return;
-        }
-        let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
-        if let ["api", "v1", "namespaces", namespace, "pods", name] = parts[..] {
-            let body: Value = serde_json::from_slice(body).unwrap_or_default();
-            let uid = body["preconditions"]["uid"].as_str();
-            self.look(|checker| checker.check_deletion(namespace, name, uid));
-        }
+        let body: Value = serde_json::from_slice(body).unwrap_or_default();
+        self.look(|checker| checker.check_request(method.as_str(), path, &body));
     }
 }
 
@@ -79,7 +72,11 @@ mod tests {
             let key = Key { namespace: String::new(), name: name.to_owned() };
             api.store().create(&shelf.into(), key, &mut object, Index::default()).expect("a new object");
         };
-        put("nodes", "a", json!({ "metadata": { "name": "a" }, "status": { "allocatable": { "cpu": "1" } } }));
+        put(
+            "nodes",
+            "a",
+            json!({ "metadata": { "name": "a" }, "status": { "allocatable": { "cpu": "1", "pods": "9" } } }),
+        );
         let until = clock.now() + Duration::from_secs(10);
         let places = json!({ "until": until, "group": "default", "request": { "cpu": 1000 }, "nodes": { "a": "p:1" } });
         let record = json!({ "version": 1, "held": [places] }).to_string();
