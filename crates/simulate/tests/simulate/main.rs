@@ -45,9 +45,11 @@ fn no_seed_breaks_a_rule() {
                     }
                     let report = play(&Options { seed: first + at, events, ..Options::default() });
                     println!(
-                        "seed {}: {} revisions, {} binds, {} gangs placed, {} preempted, {} s",
+                        "seed {}: {} revisions, {} decisions, {} writes, {} binds, {} gangs placed, {} preempted, {} s",
                         report.seed,
                         report.counts.revisions,
+                        report.decisions,
+                        report.operator_writes + report.scheduler_writes,
                         report.counts.binds,
                         report.counts.placed,
                         report.counts.preempted,
@@ -86,6 +88,9 @@ fn one_seed_gives_the_same_revisions_twice() {
         panic!("line {at} differs:\n{}\n\n{}", around(&one_text, at), around(&two_text, at));
     }
     assert_eq!((one.counts.revisions, one.digest), (two.counts.revisions, two.digest));
+    let effort = |report: &Report| (report.operator_writes, report.scheduler_writes, report.decisions, report.steps);
+    assert_eq!(effort(&one), effort(&two), "the same seed costs the same");
+    assert!(one.decisions > 100 && one.steps > 100 && one.scheduler_writes > one.counts.binds, "{one:?}");
     let other = play(&Options { seed: options.seed + 1, ..options.clone() });
     assert!(other.violations.is_empty(), "{}", told(&other, options.events));
     assert_ne!(one.digest, other.digest);
