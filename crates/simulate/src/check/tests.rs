@@ -342,7 +342,7 @@ fn places_of_vanished_members_are_held() {
     check("it has failed", story(2, vec![ends("Failed"), writes(&left)]), &[Rule::LostHold]);
     check("it has succeeded", story(2, vec![ends("Succeeded"), writes(&left)]), &[]);
     let other = record(&[("q", "a0"), ("r", "b0")]);
-    check("another has the place", story(2, vec![gone(), member("r", "g", ""), writes(&other)]), &[]);
+    check("another has the place", story(3, vec![gone(), member("r", "g", ""), writes(&other)]), &[]);
     let recreated = |record: &Value| says(writes(record), &[("DisruptionTarget", "False", 1_000)]);
     check("all of it was made anew", story(2, vec![recreated(&both), gone(), recreated(&left)]), &[]);
     let leaves = |record: &Value| says(writes(record), &[("DisruptionTarget", "True", 1_000)]);
