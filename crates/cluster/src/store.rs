@@ -14,9 +14,11 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use jiff::Timestamp;
 use serde_json::Value;
 use tokio::sync::{Notify, mpsc};
 
+use crate::clock::Clock;
 use crate::journal::{Entry, Journal};
 pub use object::{Index, Object};
 pub use watch::{Expired, Watch};
@@ -26,6 +28,9 @@ pub const HISTORY: usize = 16_384;
 
 /// The name of a shelf: group and plural, as in `pods` or `gangs.example.com`.
 pub type Shelf = Arc<str>;
+
+/// A change as it comes out of a tap: when it was made, and on which shelf.
+pub type Tapped = (Timestamp, Shelf, Arc<Change>);
 
 /// The name of an object on its shelf. Cluster-wide objects have an empty namespace.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -87,7 +92,7 @@ struct Inner {
     owned: HashMap<Box<str>, HashSet<(Shelf, Key)>>,
     journal: Option<Journal>,
     /// Who is told of every change.
-    tap: Option<mpsc::UnboundedSender<(Shelf, Arc<Change>)>>,
+    tap: Option<(Clock, mpsc::UnboundedSender<Tapped>)>,
     history: Option<usize>,
     /// Nothing is known of changes up to here: the store began, or was compacted, at this revision.
     start: u64,
@@ -266,10 +271,11 @@ impl Store {
     }
 
     /// Every change of every shelf from now on, in the order of revisions and none left out, for one who takes them in time: what is not
-    /// taken is kept. A later caller takes the place of an earlier one.
-    pub fn tap(&self) -> mpsc::UnboundedReceiver<(Shelf, Arc<Change>)> {
+    /// taken is kept. Each comes with the moment that it was made, by this clock, so that it does not matter when it is taken. A later
+    /// caller takes the place of an earlier one.
+    pub fn tap(&self, clock: Clock) -> mpsc::UnboundedReceiver<Tapped> {
         let (sender, changes) = mpsc::unbounded_channel();
-        self.lock().tap = Some(sender);
+        self.lock().tap = Some((clock, sender));
         changes
     }
 
@@ -325,8 +331,8 @@ impl Inner {
             self.put(shelf, &key, object.clone());
         }
         let change = Arc::new(Change { revision, key, before, after: object.clone(), deleted });
-        if let Some(tap) = &self.tap
-            && tap.send((shelf.clone(), change.clone())).is_err()
+        if let Some((clock, tap)) = &self.tap
+            && tap.send((clock.now(), shelf.clone(), change.clone())).is_err()
         {
             self.tap = None;
         }

@@ -7,8 +7,11 @@ mod amounts;
 mod bind;
 mod model;
 mod record;
+mod request;
 mod rest;
 mod search;
+mod status;
+mod story;
 #[cfg(test)]
 mod tests;
 
@@ -22,27 +25,37 @@ use serde_json::Value;
 use trellis_cluster::store::{Change, Shelf};
 
 use model::{Gang, GangName, Name, Node, Pod};
+use story::Story;
 
 /// For so long after a node's labels changed a bind that was decided on the old ones may still arrive: a Binding names the version of its
-/// pod, and cannot name that of its node.
+/// pod, and cannot name that of its node. So may everything else that rests on what was so before.
 const ON_ITS_WAY: SignedDuration = SignedDuration::from_secs(60);
+
+/// Stands for the uid of places that are being made free: nobody was there.
+const NOMINATED: &str = "nominated";
 
 /// What must never be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
-    /// A member is bound that the plan record does not name, or a gang stays below its minimum.
+    /// A member is bound that the plan record does not name, a gang is begun with less than its minimum, or stays below it.
     HalfGang,
     /// More is bound to a node than it has.
     DoubleBooking,
     /// A bind breaks a required level by the labels of its moment.
     WrongRack,
-    /// A bind takes room that is held for another gang of equal or higher priority.
+    /// A bind takes room that is held for another gang of equal or higher priority, or what has to be held is not.
     LostHold,
     /// A plan that was begun is neither finished nor undone.
     OrphanPlan,
+    /// A scaled gang is begun before its base has a place.
+    ScaledFirst,
     /// The scheduler deletes a member of a gang that is not marked.
     UnmarkedDeletion,
+    /// The scheduler binds or deletes a pod, or writes a plan record, whatever has become of the object meanwhile.
+    BlindWrite,
+    /// A condition says what was never so, or its time moves without its truth.
+    FalseStatus,
     /// Some members of a gang were made to leave, and others stay.
     FragmentEvicted,
     /// A gang waits for which there is a place.
@@ -62,7 +75,10 @@ impl Rule {
             Self::WrongRack => "wrong rack",
             Self::LostHold => "lost hold",
             Self::OrphanPlan => "orphan plan",
+            Self::ScaledFirst => "scaled first",
             Self::UnmarkedDeletion => "unmarked deletion",
+            Self::BlindWrite => "blind write",
+            Self::FalseStatus => "false status",
             Self::FragmentEvicted => "fragment evicted",
             Self::NotPlaced => "not placed",
             Self::Restless => "restless",
@@ -98,7 +114,7 @@ pub struct Counts {
     pub placed: u64,
     /// Gangs that had to leave for another.
     pub preempted: u64,
-    /// Binds that came after the labels of a node had changed.
+    /// Writes that were decided on what had just changed: binds by the old labels of a node, conditions beside those of another.
     pub excused: u64,
 }
 
@@ -115,7 +131,8 @@ pub struct Checker {
     topologies: BTreeMap<String, Vec<String>>,
     /// At which revision each pod got its node.
     bound_at: BTreeMap<Name, u64>,
-    /// Since which revision a place is held for a gang, by the beginning of the uid that was there.
+    /// Since which revision a place is held for a gang, by the beginning of the uid that was there; for those that are being made free,
+    /// by [`NOMINATED`].
     held_since: BTreeMap<(GangName, String), u64>,
     /// Gangs of which the scheduler deleted members: who stood then.
     evicted: BTreeMap<GangName, BTreeSet<(Name, String)>>,
@@ -129,20 +146,15 @@ pub struct Checker {
     now: Timestamp,
 }
 
-/// How far a gang has come.
-#[derive(Clone, Copy, Debug, Default)]
-struct Story {
-    /// Its minimum has had nodes since it last stood nowhere.
-    was_whole: bool,
-    /// A member that stood, or was named, has gone since.
-    has_lost: bool,
-    was_marked: bool,
-}
-
 impl Checker {
     /// From here on changes belong to this event.
     pub fn event(&mut self, number: usize) {
         self.event = number;
+    }
+
+    /// It is so late now, whether or not anything has happened.
+    pub fn at(&mut self, now: Timestamp) {
+        self.now = now;
     }
 
     /// What was found so far.
@@ -171,13 +183,13 @@ impl Checker {
         self.violations.push(Violation { rule, event, revision, what, objects });
     }
 
-    /// Looks at one revision.
+    /// Looks at one revision, made at this time.
     pub fn see(&mut self, shelf: &Shelf, change: &Change, now: Timestamp) {
         if self.counts.revisions > 0 && change.revision != self.revision + 1 {
             let what = format!("revision {} follows {}", change.revision, self.revision);
             self.report(Rule::Restless, what, Vec::new());
         }
-        self.now = now;
+        self.at(now);
         self.revision = change.revision;
         self.counts.revisions += 1;
         self.digest.write(shelf.as_bytes());
@@ -244,9 +256,13 @@ impl Checker {
         if object.is_none() {
             self.bound_at.remove(name);
         }
-        let was_lost = before.is_some_and(|before| !before.is_deleting && (stood || before.node.is_none())) && !stands;
+        let is_lost = |before: &Pod| !before.is_deleting && (stood || before.node.is_none()) && !stands;
+        let was_lost = before.as_ref().is_some_and(is_lost) && !self.pods.get(name).is_some_and(Pod::waits);
         if let Some(gang) = gang {
-            self.follow(&gang, was_lost && !self.pods.get(name).is_some_and(Pod::waits));
+            if let Some(before) = before {
+                self.see_loss(&gang, name, &before, self.pods.get(name).cloned().as_ref());
+            }
+            self.follow(&gang, was_lost);
         }
     }
 
@@ -263,8 +279,11 @@ impl Checker {
                     story.was_marked = false;
                 }
                 self.see_holds(&id, gang.record.as_ref());
-                self.gangs.insert(id.clone(), gang);
+                let uid = gang.uid.clone();
+                let before = self.gangs.insert(id.clone(), gang).filter(|before| before.uid == uid);
                 self.follow(&id, false);
+                self.see_record(&id, before.as_ref());
+                self.check_conditions(&id, before.as_ref());
             }
             None => {
                 self.see_holds(&id, None);
@@ -277,27 +296,12 @@ impl Checker {
 
     /// Keeps in mind since when places are held.
     fn see_holds(&mut self, id: &GangName, record: Option<&record::Record>) {
-        let uids: BTreeSet<&str> =
-            record.into_iter().flat_map(|record| &record.held).map(|(_, place)| place.uid.as_str()).collect();
+        let held = record.into_iter().flat_map(|record| &record.held).map(|(_, place)| place.uid.as_str());
+        let nominated = record.filter(|record| !record.nominated.is_empty()).map(|_| NOMINATED);
+        let uids: BTreeSet<&str> = held.chain(nominated).collect();
         self.held_since.retain(|(gang, uid), _| gang != id || uids.contains(uid.as_str()));
         for uid in uids {
             self.held_since.entry((id.clone(), uid.to_owned())).or_insert(self.revision);
-        }
-    }
-
-    /// Keeps in mind how far a gang has come.
-    fn follow(&mut self, id: &GangName, has_lost: bool) {
-        let Some(gang) = self.gangs.get(id) else { return };
-        let (uid, standing, whole) =
-            (gang.uid.clone(), self.members(id).any(|(_, pod)| pod.stands()), self.is_whole(id));
-        let story = self.stories.entry(uid).or_default();
-        if !standing {
-            *story = Story { was_marked: story.was_marked, ..Story::default() };
-            return;
-        }
-        story.has_lost |= has_lost;
-        if whole && !std::mem::replace(&mut story.was_whole, true) {
-            self.counts.placed += 1;
         }
     }
 
@@ -310,7 +314,7 @@ impl Checker {
 
     /// How many pods of a leaf stand, or have succeeded.
     fn counted(&self, id: &GangName, leaf: &str) -> usize {
-        self.members(id).filter(|(_, pod)| pod.leaf == leaf && (pod.stands() || pod.phase == "Succeeded")).count()
+        self.members(id).filter(|(_, pod)| pod.leaf == leaf && pod.counts()).count()
     }
 
     /// Whether the minimum of a gang has nodes.
@@ -348,10 +352,7 @@ impl Checker {
     /// Places that are held for a gang at this moment: neither expired nor given up, and no more than can come back.
     fn held<'a>(&'a self, id: &'a GangName) -> Vec<&'a record::Place> {
         let Some(gang) = self.gangs.get(id) else { return Vec::new() };
-        let Some(record) = &gang.record else { return Vec::new() };
-        if gang.is_deleting || gang.disrupted.is_some() || record.undone || record.preempted_by.is_some() {
-            return Vec::new();
-        }
+        let Some(record) = gang.kept() else { return Vec::new() };
         let mut left: BTreeMap<&str, usize> = BTreeMap::new();
         for (leaf, it) in &gang.leaves {
             let placed = self.members(id).filter(|(_, pod)| pod.leaf == *leaf && pod.stands()).count();

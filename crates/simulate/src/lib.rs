@@ -68,6 +68,14 @@ pub struct Report {
     pub operator_crashes: usize,
     /// How often the scheduler was.
     pub scheduler_crashes: usize,
+    /// Writes that the operator sent, but for its lease: what a run costs, whatever the machine.
+    pub operator_writes: u64,
+    /// Writes that the scheduler sent.
+    pub scheduler_writes: u64,
+    /// How often the scheduler decided.
+    pub decisions: u64,
+    /// How many steps its search for places took in all.
+    pub steps: u64,
     /// What the checker counted.
     #[serde(flatten)]
     pub counts: Counts,

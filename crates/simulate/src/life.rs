@@ -18,7 +18,7 @@ use trellis_cluster::faults::{Fault, Faults, Seen};
 use trellis_cluster::user::User;
 use trellis_operator::webhooks::{Handler, Reach};
 use trellis_operator::{Operator, Webhooks, lease};
-use trellis_scheduler::Scheduler;
+use trellis_scheduler::{Metrics, Scheduler};
 
 use crate::dice::Dice;
 use crate::journal::Journal;
@@ -60,6 +60,21 @@ struct Story {
     faults: Option<Faults>,
     crashes: usize,
     died: Vec<String>,
+    /// What it sent in all its lives that changes something, but for its lease.
+    writes: u64,
+    /// What schedulers counted, one for each life.
+    metrics: Vec<Metrics>,
+}
+
+/// What a life has cost, without a clock: the same seed gives the same.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Effort {
+    /// Writes that were sent.
+    pub writes: u64,
+    /// Decisions of a scheduler.
+    pub decisions: u64,
+    /// Steps that the search for places took in them.
+    pub steps: u64,
 }
 
 /// What a life is told.
@@ -101,7 +116,17 @@ impl Life {
         watcher: Watcher,
     ) -> Self {
         let dice = Dice::aside(seed, if who == Who::Operator { 1 } else { 2 });
-        let story = Story { lives: 0, dice, is_calm: true, strike: None, faults: None, crashes: 0, died: Vec::new() };
+        let story = Story {
+            lives: 0,
+            dice,
+            is_calm: true,
+            strike: None,
+            faults: None,
+            crashes: 0,
+            died: Vec::new(),
+            writes: 0,
+            metrics: Vec::new(),
+        };
         let story = Arc::new(Mutex::new(story));
         let ground = Ground {
             who,
@@ -151,6 +176,21 @@ impl Life {
     pub fn ends(&self) -> (usize, Vec<String>) {
         let story = lock(&self.story);
         (story.crashes, story.died.clone())
+    }
+
+    /// What it has cost so far.
+    pub fn effort(&self) -> Effort {
+        let story = lock(&self.story);
+        let texts: Vec<String> = story.metrics.iter().map(Metrics::render).collect();
+        let sum = |name: &str| {
+            let lines = texts.iter().flat_map(|text| text.lines());
+            lines.filter_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok()).sum()
+        };
+        Effort {
+            writes: story.writes,
+            decisions: sum("trellis_scheduler_plan_duration_seconds_count"),
+            steps: sum("trellis_scheduler_plan_steps_total"),
+        }
     }
 }
 
@@ -207,6 +247,8 @@ impl Ground {
         if story.lives != life {
             return Fault::LoseRequest;
         }
+        // A lease is renewed whether or not there is anything to do.
+        story.writes += u64::from(seen.write.is_some() && !seen.target.contains("/leases"));
         let fault = match story.strike.take_if(|_| seen.write.is_some()) {
             Some(after) => {
                 // Nothing of this life gets through any more.
@@ -268,6 +310,7 @@ async fn one_life(ground: Ground, client: Client, life: usize) -> Result<(), Str
             options.lease = lease;
             options.max_age = Duration::from_secs(12);
             let Ok(scheduler) = Scheduler::start(client, options).await else { return Ok(()) };
+            lock(&ground.story).metrics.push(scheduler.metrics());
             match scheduler.run(std::future::pending()).await {
                 Ok(()) | Err(trellis_scheduler::RunError::Deposed) => Ok(()),
                 Err(error) => Err(error.to_string()),

@@ -214,12 +214,17 @@ impl Play {
     }
 
     fn report(&self, seed: u64, events: BTreeMap<String, usize>, begun: Instant, journal: Journal) -> Report {
+        let (operator, scheduler) = (self.operator.effort(), self.scheduler.effort());
         self.eye.look(|checker| Report {
             seed,
             events,
             refused: self.refused,
             operator_crashes: self.operator.ends().0,
             scheduler_crashes: self.scheduler.ends().0,
+            operator_writes: operator.writes,
+            scheduler_writes: scheduler.writes,
+            decisions: scheduler.decisions,
+            steps: scheduler.steps,
             counts: checker.counts().clone(),
             virtual_seconds: begun.elapsed().as_secs(),
             digest: checker.digest(),

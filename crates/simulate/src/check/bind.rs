@@ -10,6 +10,7 @@ impl Checker {
         let Some(node) = pod.node.clone() else { return };
         self.check_room(name, pod, &node);
         self.check_holds(name, pod, &node);
+        self.check_nominated(name, pod, &node);
         if let Some(gang) = &pod.gang {
             self.check_record(name, pod, gang, &node);
             self.check_levels(name, pod, gang, &node);
@@ -42,13 +43,22 @@ impl Checker {
         let record = self.gangs.get(gang).and_then(|gang| gang.record.as_ref());
         let place = record.and_then(|record| record.place_of(&name.1, &pod.uid));
         let what = match place {
-            Some(place) if place.node == node => return,
+            Some(place) if place.node == node => return self.check_begun_plan(name, gang),
             Some(place) => format!("the plan record says {}", place.node),
             None if record.is_some() => "the plan record does not name it".to_owned(),
             None => "there is no plan record".to_owned(),
         };
         let what = format!("Pod {}/{} of {gang} is bound to {node}, and {what}", name.0, name.1);
         self.report(Rule::HalfGang, what, vec![format!("Pod {}/{}", name.0, name.1), gang.to_string()]);
+    }
+
+    /// What is wrong with a plan for a gang that stood nowhere shows when the first of it is bound.
+    fn check_begun_plan(&mut self, name: &Name, gang: &GangName) {
+        let story = self.gangs.get(gang).and_then(|gang| self.stories.get_mut(&gang.uid));
+        if let Some((rule, why)) = story.and_then(|story| story.flaw.take()) {
+            let what = format!("Pod {}/{} of {gang} is bound, and {why}", name.0, name.1);
+            self.report(rule, what, vec![format!("Pod {}/{}", name.0, name.1), gang.to_string()]);
+        }
     }
 
     /// Held room is closed to gangs of equal or lower priority. What a gang of higher priority takes of it afterwards is its own affair:
@@ -83,6 +93,43 @@ impl Checker {
             if is_there && let Some(lacking) = amounts::lacks(&known.allocatable, &asked) {
                 let pod = format!("Pod {}/{}", name.0, name.1);
                 let what = format!("{pod} is bound to {node}, where {lacking} is held for {owner}");
+                let objects = vec![pod, owner.to_string()];
+                self.report(Rule::LostHold, what, objects);
+                return;
+            }
+        }
+    }
+
+    /// The same for room that is being made free: those who have to leave it are still there, and do not count unless they came after
+    /// that; nor do others that are on their way out.
+    fn check_nominated(&mut self, name: &Name, pod: &Pod, node: &str) {
+        let Some(known) = self.nodes.get(node) else { return };
+        for (owner, gang) in &self.gangs {
+            let is_open = pod.gang.as_ref() == Some(owner) || self.priority(owner) < self.priority_of(pod);
+            let Some(record) = gang.kept().filter(|_| !is_open) else { continue };
+            let places = record.nominated.iter().filter(|(until, on, _)| *until > self.now && on == node);
+            let places: Vec<&Amounts> = places.map(|(_, _, request)| request).collect();
+            let since = self.held_since.get(&(owner.clone(), super::NOMINATED.to_owned()));
+            let makes_room = |(name, pod): &(&Name, &Pod)| {
+                let title = match &pod.gang {
+                    Some(gang) => format!("{}/{}/{}", gang.kind, gang.namespace, gang.name),
+                    None => format!("Pod/{}/{}", name.0, name.1),
+                };
+                let is_above = self.priority_of(pod) > self.priority(owner);
+                let is_later = self.bound_at.get(*name) > since;
+                pod.is_deleting || is_later && is_above || !is_later && record.victims.contains(&title)
+            };
+            let mut sum = Amounts::new();
+            let there = self.pods.iter().filter(|(_, pod)| pod.is_charged() && pod.node.as_deref() == Some(node));
+            there.filter(|one| !makes_room(one)).for_each(|(_, pod)| amounts::add(&mut sum, &pod.request));
+            places.iter().for_each(|request| amounts::add(&mut sum, request));
+            let asked: Amounts =
+                sum.into_iter().filter(|(name, _)| pod.request.get(name).is_some_and(|it| *it > 0)).collect();
+            if !places.is_empty()
+                && let Some(lacking) = amounts::lacks(&known.allocatable, &asked)
+            {
+                let pod = format!("Pod {}/{}", name.0, name.1);
+                let what = format!("{pod} is bound to {node}, where {lacking} is being made free for {owner}");
                 let objects = vec![pod, owner.to_string()];
                 self.report(Rule::LostHold, what, objects);
                 return;
@@ -141,7 +188,7 @@ impl Checker {
 
     /// The scheduler is about to delete a pod: its gang has to be marked, or to be undone and its pods made anew by somebody.
     /// What names a uid is refused for another pod of the name.
-    pub fn check_deletion(&mut self, namespace: &str, name: &str, uid: Option<&str>) {
+    pub(super) fn check_deletion(&mut self, namespace: &str, name: &str, uid: Option<&str>) {
         let key = (namespace.to_owned(), name.to_owned());
         // One that is on its way out already may be deleted once more by a request that was not answered.
         let is_meant = |pod: &&Pod| !pod.is_deleting && uid.is_none_or(|uid| pod.uid == uid);

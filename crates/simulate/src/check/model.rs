@@ -9,7 +9,7 @@ use super::amounts::{self, Amounts};
 use super::record::Record;
 
 /// The annotation with the plan record.
-const RECORD: &str = "trellis.dev/placement";
+pub const RECORD: &str = "trellis.dev/placement";
 
 /// Namespace and name.
 pub type Name = (String, String);
@@ -68,6 +68,25 @@ pub struct Gang {
     pub disrupted: Option<String>,
     /// Whether it says that all of it is there.
     pub is_initialized: bool,
+    /// When all of it was last made anew by the operator.
+    pub recreated_at: Option<Timestamp>,
+    pub conditions: BTreeMap<String, Condition>,
+}
+
+/// A condition, as far as it is looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    pub status: String,
+    /// Since when it is so, as it says.
+    pub since: String,
+}
+
+impl Gang {
+    /// Its record, unless it gives up its place.
+    pub fn kept(&self) -> Option<&Record> {
+        let is_kept = |record: &&Record| !record.undone && record.preempted_by.is_none();
+        self.record.as_ref().filter(|_| !self.is_deleting && self.disrupted.is_none()).filter(is_kept)
+    }
 }
 
 /// A leaf of a gang.
@@ -113,6 +132,11 @@ impl Pod {
     /// Whether it has a node and stays there.
     pub fn stands(&self) -> bool {
         self.is_charged() && !self.is_deleting
+    }
+
+    /// Whether it counts towards a minimum.
+    pub fn counts(&self) -> bool {
+        self.stands() || self.phase == "Succeeded"
     }
 
     /// Whether it wants a node.
@@ -182,6 +206,11 @@ pub fn pod(namespace: &str, object: &Value) -> Pod {
 /// What PodGangs and PodGroups have in common.
 fn gang(object: &Value) -> Gang {
     let metadata = &object["metadata"];
+    let condition = |it: &Value| {
+        (text(&it["type"]), Condition { status: text(&it["status"]), since: text(&it["lastTransitionTime"]) })
+    };
+    let is_recreated = |it: &&Value| it["type"] == "DisruptionTarget" && it["reason"] == "GangRecreated";
+    let recreated = list(&object["status"]["conditions"]).find(is_recreated);
     Gang {
         uid: text(&metadata["uid"]),
         base: metadata["labels"]["grove.io/base-podgang"].as_str().map(ToOwned::to_owned),
@@ -190,6 +219,8 @@ fn gang(object: &Value) -> Gang {
         is_deleting: metadata["deletionTimestamp"].is_string(),
         disrupted: has_condition(object, "DisruptionTarget"),
         is_initialized: has_condition(object, "Initialized").is_some(),
+        recreated_at: recreated.and_then(|it| it["lastTransitionTime"].as_str()?.parse().ok()),
+        conditions: list(&object["status"]["conditions"]).map(condition).collect(),
         ..Gang::default()
     }
 }

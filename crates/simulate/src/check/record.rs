@@ -9,6 +9,8 @@ use super::amounts::{self, Amounts};
 /// What stands on a gang.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
+    /// When it was written.
+    pub at: Option<Timestamp>,
     /// Members and where they are, or are going.
     pub members: Vec<Place>,
     /// What is held for members that vanished, and until when.
@@ -17,6 +19,8 @@ pub struct Record {
     pub undone: bool,
     /// For whom the gang has to leave: `namespace/name`.
     pub preempted_by: Option<String>,
+    /// Places that are being made free for the gang: node and request, and until when they are held.
+    pub nominated: Vec<(Timestamp, String, Amounts)>,
     /// Gangs that have to leave for this one: `Kind/namespace/name`.
     pub victims: Vec<String>,
 }
@@ -46,12 +50,25 @@ impl Record {
             let until: Timestamp = entry["until"].as_str()?.parse().ok()?;
             held.extend(places(&entry).into_iter().map(|place| (until, place)));
         }
+        let mut nominated = Vec::new();
+        for entry in value["nominated"]["places"].as_array().into_iter().flatten() {
+            let until: Timestamp = value["nominated"]["until"].as_str()?.parse().ok()?;
+            let request = amounts::recorded(&entry["request"]);
+            for (spot, count) in entry["nodes"].as_object().into_iter().flatten() {
+                let node = spot.split('/').next().unwrap_or_default();
+                for _ in 0..count.as_u64().unwrap_or(0) {
+                    nominated.push((until, node.to_owned(), request.clone()));
+                }
+            }
+        }
         let victim = |victim: &Value| Some(victim.as_str()?.rsplit_once(':')?.0.to_owned());
         Some(Self {
+            at: value["at"].as_str().and_then(|at| at.parse().ok()),
             members: list("members").iter().flat_map(places).collect(),
             held,
             undone: value["undone"] == true,
             preempted_by: value["preemptedBy"].as_str().map(ToOwned::to_owned),
+            nominated,
             victims: value["nominated"]["victims"].as_array().into_iter().flatten().filter_map(victim).collect(),
         })
     }

@@ -19,7 +19,7 @@ impl Checker {
     /// A gang that stands somewhere stands with its minimum, unless members were lost after that.
     fn check_whole(&mut self, id: &GangName) {
         let Some(gang) = self.gangs.get(id) else { return };
-        let story = self.stories.get(&gang.uid).copied().unwrap_or_default();
+        let story = self.stories.get(&gang.uid).cloned().unwrap_or_default();
         let stands = self.members(id).any(|(_, pod)| pod.stands());
         if !stands
             || gang.is_deleting

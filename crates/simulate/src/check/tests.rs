@@ -15,25 +15,32 @@ enum Step {
     Is(&'static str, &'static str, Value),
     /// An object is gone.
     Gone(&'static str, &'static str),
-    /// The scheduler deletes a pod.
-    Deletes(&'static str),
+    /// The scheduler sends a write.
+    Sends(&'static str, &'static str, Value),
+    /// So many seconds go by.
+    Later(i64),
     /// All has come to rest.
     Rest,
 }
-use Step::{Deletes, Gone, Is, Rest};
+use Step::{Gone, Is, Later, Rest, Sends};
 
 const BEGIN: i64 = 1_767_225_600;
 
 fn check(what: &str, steps: Vec<Step>, expected: &[Rule]) {
     let mut checker = Checker::default();
     let mut revision = 0;
+    let mut later = 0;
     let stage = stage();
     for step in stage.into_iter().chain(steps) {
         let (shelf, name, object) = match step {
             Is(shelf, name, object) => (shelf, name, Some(object)),
             Gone(shelf, name) => (shelf, name, None),
-            Deletes(pod) => {
-                checker.check_deletion("default", pod, None);
+            Sends(method, path, body) => {
+                checker.check_request(method, path, &body);
+                continue;
+            }
+            Later(seconds) => {
+                later += seconds;
                 continue;
             }
             Rest => {
@@ -44,7 +51,8 @@ fn check(what: &str, steps: Vec<Step>, expected: &[Rule]) {
         revision += 1;
         let deleted = object.is_none();
         let text = Bytes::from(object.unwrap_or_default().to_string());
-        let namespace = if matches!(shelf, "pods" | "podgroups.scheduling.run.ai") { "default" } else { "" };
+        let is_namespaced = matches!(shelf, "pods" | "podgroups.scheduling.run.ai" | "podgangs.scheduler.grove.io");
+        let namespace = if is_namespaced { "default" } else { "" };
         let change = Change {
             revision,
             key: Key { namespace: namespace.to_owned(), name: name.to_owned() },
@@ -52,8 +60,8 @@ fn check(what: &str, steps: Vec<Step>, expected: &[Rule]) {
             after: Arc::new(Object { text, revision, index: Index::default() }),
             deleted,
         };
-        let now = Timestamp::from_second(BEGIN + 1_000 + i64::try_from(revision).expect("small")).expect("a time");
-        checker.see(&Shelf::from(shelf), &change, now);
+        let second = BEGIN + 1_000 + later + i64::try_from(revision).expect("small");
+        checker.see(&Shelf::from(shelf), &change, Timestamp::from_second(second).expect("a time"));
     }
     let found: Vec<Rule> = checker.violations().iter().map(|violation| violation.rule).collect();
     assert_eq!(found, expected, "{what}: {:#?}", checker.violations());
@@ -110,6 +118,44 @@ fn group(name: &'static str, min: u64, level: &str, record: &Value) -> Step {
         object["metadata"]["annotations"]["trellis.dev/placement"] = record.to_string().into();
     }
     Is("podgroups.scheduling.run.ai", name, object)
+}
+
+/// A PodGang with one leaf: the gang that it is scaled from, how many of its pods start together, and its record. It names three.
+fn gang(name: &'static str, base: &str, min: u64, record: &Value) -> Step {
+    let leaf = json!({ "name": "default", "minReplicas": min, "podReferences": [{}, {}, {}] });
+    let mut object = json!({ "metadata": { "name": name, "uid": name, "annotations": {}, "labels": {} }, "spec": { "podgroups": [leaf] } });
+    if !base.is_empty() {
+        object["metadata"]["labels"]["grove.io/base-podgang"] = base.into();
+    }
+    if !record.is_null() {
+        object["metadata"]["annotations"]["trellis.dev/placement"] = record.to_string().into();
+    }
+    Is("podgangs.scheduler.grove.io", name, object)
+}
+
+/// What a PodGang says: kind, status, and since which second.
+fn says(step: Step, conditions: &[(&str, &str, i64)]) -> Step {
+    let Is(shelf, name, mut object) = step else { return step };
+    let condition = |(kind, status, since): &(&str, &str, i64)| {
+        let since = Timestamp::from_second(BEGIN + since).expect("a time");
+        json!({ "type": kind, "status": status, "reason": "GangRecreated", "lastTransitionTime": since })
+    };
+    object["status"]["conditions"] = conditions.iter().map(condition).collect();
+    Is(shelf, name, object)
+}
+
+/// A pod of a PodGang.
+fn member(name: &'static str, gang: &str, node: &str) -> Step {
+    let Is(shelf, name, mut object) = pod(name, "", 4, node) else { unreachable!("a pod is an object") };
+    object["metadata"]["labels"] = json!({ "grove.io/podgang": gang, "grove.io/podclique": "default" });
+    Is(shelf, name, object)
+}
+
+/// The object of a step, otherwise in one place.
+fn with(step: Step, change: impl FnOnce(&mut Value)) -> Step {
+    let Is(shelf, name, mut object) = step else { return step };
+    change(&mut object);
+    Is(shelf, name, object)
 }
 
 /// A record: for each pod its node.
@@ -195,8 +241,12 @@ fn held_room_is_left_alone() {
 
 #[test]
 fn deletions_are_announced() {
+    let deletes = || {
+        let body = json!({ "preconditions": { "uid": "p-uid-xxxxxx" } });
+        Sends("DELETE", "/api/v1/namespaces/default/pods/p", body)
+    };
     let story =
-        |record: Value| vec![pod("p", "g", 4, ""), group("g", 1, "", &record), pod("p", "g", 4, "a0"), Deletes("p")];
+        |record: Value| vec![pod("p", "g", 4, ""), group("g", 1, "", &record), pod("p", "g", 4, "a0"), deletes()];
     let mut marked = record(&[("p", "a0")]);
     check("not marked", story(marked.clone()), &[Rule::UnmarkedDeletion]);
     marked["preemptedBy"] = "default/h".into();
@@ -224,4 +274,145 @@ fn who_waits_has_nowhere_to_go() {
     check("and for no third", both(taken(4), waits("kubernetes.io/hostname", 3, 2)), &[]);
     check("a pod alone", both(taken(4), vec![pod("p", "", 4, ""), Rest]), &[Rule::NotPlaced]);
     check("a pod alone that is too large", both(taken(4), vec![pod("p", "", 5, ""), Rest]), &[]);
+}
+
+#[test]
+fn a_gang_is_begun_with_its_whole_minimum() {
+    let some = |pods: &[(&str, &str)]| group("g", 2, "", &record(pods));
+    let both = [("p", "a0"), ("q", "a0")];
+    let two = || vec![pod("p", "g", 4, ""), pod("q", "g", 4, "")];
+    let story = |more: Vec<Step>| two().into_iter().chain(more).collect::<Vec<_>>();
+    check("half of it", story(vec![some(&both[..1]), pod("p", "g", 4, "a0")]), &[Rule::HalfGang]);
+    check("all of it", story(vec![some(&both), pod("p", "g", 4, "a0")]), &[]);
+    check("nothing is bound yet", story(vec![some(&both[..1]), some(&both), pod("p", "g", 4, "a0")]), &[]);
+    let done = || with(pod("q", "g", 4, "a0"), |pod| pod["status"]["phase"] = "Succeeded".into());
+    check("one has succeeded", story(vec![done(), some(&both[..1]), pod("p", "g", 4, "a0")]), &[]);
+    // One vanishes before the other is bound: what was begun is finished.
+    let gone = vec![some(&both), Gone("pods", "q"), some(&both[..1]), pod("p", "g", 4, "a0")];
+    check("one has gone meanwhile", story(gone), &[]);
+    let grows = vec![some(&both), pod("p", "g", 4, "a0"), pod("q", "g", 4, "a0"), pod("r", "g", 4, "")];
+    let more = record(&[("p", "a0"), ("q", "a0"), ("r", "a1")]);
+    check("it stands, and grows", story(grows.into_iter().chain([group("g", 2, "", &more)]).collect()), &[]);
+}
+
+#[test]
+fn a_base_goes_before_what_is_scaled_from_it() {
+    let begins = |pod: &'static str, name: &'static str, base: &str, node: &str| {
+        vec![member(pod, name, ""), gang(name, base, 1, &record(&[(pod, node)])), member(pod, name, node)]
+    };
+    let all = |steps: Vec<Vec<Step>>| steps.into_iter().flatten().collect::<Vec<_>>();
+    let base = || begins("p", "g", "", "a0");
+    let scaled = || begins("q", "h", "g", "b0");
+    check("base first", all(vec![base(), scaled()]), &[]);
+    let waiting = || vec![member("p", "g", ""), gang("g", "", 1, &Value::Null)];
+    check("base later", all(vec![waiting(), scaled()]), &[Rule::ScaledFirst]);
+    check("the base has just gone", all(vec![base(), vec![Gone("pods", "p")], scaled()]), &[]);
+    let gone = all(vec![base(), vec![Gone("pods", "p"), Later(100)], scaled()]);
+    check("the base went long ago", gone, &[Rule::ScaledFirst]);
+    let begun = vec![gang("h", "g", 1, &record(&[("q", "b0")])), Gone("pods", "p"), Later(100), member("q", "h", "b0")];
+    check("it was begun before that", all(vec![base(), vec![member("q", "h", "")], begun]), &[]);
+}
+
+#[test]
+fn places_of_vanished_members_are_held() {
+    let both = record(&[("p", "a0"), ("q", "a0")]);
+    let left = record(&[("q", "a0")]);
+    let kept = |node: &str| {
+        let mut kept = left.clone();
+        kept["held"] = held(node, 9_000)["held"].clone();
+        kept
+    };
+    let story = |named: usize, more: Vec<Step>| {
+        let begun = vec![member("p", "g", ""), member("q", "g", ""), gang("g", "", 1, &both)];
+        let bound = vec![member("p", "g", "a0"), member("q", "g", "a0")];
+        let steps = begun.into_iter().chain(bound).chain(more);
+        let names =
+            |object: &mut Value| object["spec"]["podgroups"][0]["podReferences"] = vec![json!({}); named].into();
+        let named =
+            |step: Step| if matches!(step, Is("podgangs.scheduler.grove.io", ..)) { with(step, names) } else { step };
+        steps.map(named).collect::<Vec<_>>()
+    };
+    let gone = || Gone("pods", "p");
+    let writes = |record: &Value| gang("g", "", 1, record);
+    check("nothing is held", story(2, vec![gone(), writes(&left)]), &[Rule::LostHold]);
+    check("it is held", story(2, vec![gone(), writes(&kept("a0"))]), &[]);
+    check("nothing is written yet", story(2, vec![gone()]), &[]);
+    check("nobody is to come back", story(1, vec![gone(), writes(&left)]), &[]);
+    let ends = |phase: &'static str| with(member("p", "g", "a0"), |pod| pod["status"]["phase"] = phase.into());
+    check("it has failed", story(2, vec![ends("Failed"), writes(&left)]), &[Rule::LostHold]);
+    check("it has succeeded", story(2, vec![ends("Succeeded"), writes(&left)]), &[]);
+    let other = record(&[("q", "a0"), ("r", "b0")]);
+    check("another has the place", story(3, vec![gone(), member("r", "g", ""), writes(&other)]), &[]);
+    let recreated = |record: &Value| says(writes(record), &[("DisruptionTarget", "False", 1_000)]);
+    check("all of it was made anew", story(2, vec![recreated(&both), gone(), recreated(&left)]), &[]);
+    let leaves = |record: &Value| says(writes(record), &[("DisruptionTarget", "True", 1_000)]);
+    check("it has to leave", story(2, vec![leaves(&both), gone(), leaves(&left)]), &[]);
+}
+
+#[test]
+fn room_that_is_being_made_is_left_alone() {
+    let nominated = |until: i64| {
+        let until = Timestamp::from_second(BEGIN + until).expect("a time");
+        let request = json!({ "nvidia.com/gpu": 4, "pods": 1 });
+        let places = json!([{ "group": "default", "request": request, "nodes": { "a0": 1 } }]);
+        json!({ "version": 1, "nominated": { "until": until, "places": places, "victims": ["Pod/default/v:v-uid-xx"] } })
+    };
+    let story = |until: i64, more: Vec<Step>| {
+        let before = vec![pod("v", "", 8, "a0"), group("g", 1, "", &nominated(until))];
+        before.into_iter().chain(more).collect::<Vec<_>>()
+    };
+    let gone = || Gone("pods", "v");
+    check("there is room beside it", story(9_000, vec![gone(), pod("p", "", 4, "a0")]), &[]);
+    check("there is not", story(9_000, vec![gone(), pod("p", "", 5, "a0")]), &[Rule::LostHold]);
+    check("the victim returns", story(9_000, vec![gone(), pod("v", "", 8, "a0")]), &[Rule::LostHold]);
+    check("its time is up", story(10, vec![gone(), pod("p", "", 5, "a0")]), &[]);
+    let high = with(pod("p", "", 5, "a0"), |pod| pod["spec"]["priority"] = 100.into());
+    check("for one of higher priority", story(9_000, vec![gone(), high]), &[]);
+    check("it was given up", story(9_000, vec![gone(), group("g", 1, "", &Value::Null), pod("p", "", 5, "a0")]), &[]);
+}
+
+#[test]
+fn conditions_say_what_was_so() {
+    let (none, one) = (Value::Null, record(&[("p", "a0")]));
+    let scheduled = |status, since| says(gang("g", "", 1, &one), &[("Scheduled", status, since)]);
+    let story = |more: Vec<Step>| {
+        let begun = vec![gang("g", "", 1, &none), member("p", "g", ""), gang("g", "", 1, &one)];
+        begun.into_iter().chain(more).collect::<Vec<_>>()
+    };
+    let bound = || member("p", "g", "a0");
+    check("it has no node yet", story(vec![scheduled("True", 1)]), &[Rule::FalseStatus]);
+    check("it says so itself", story(vec![scheduled("False", 1), bound()]), &[]);
+    check("it has its node", story(vec![bound(), scheduled("True", 1)]), &[]);
+    check("it had one", story(vec![bound(), Gone("pods", "p"), scheduled("True", 1)]), &[]);
+    let twice = |seconds, status, since| {
+        story(vec![
+            bound(),
+            scheduled("True", 1),
+            Later(seconds),
+            says(scheduled("", 0), &[("Scheduled", status, since)]),
+        ])
+    };
+    check("the same again", twice(100, "True", 1), &[]);
+    check("the time moves alone", twice(100, "True", 2), &[Rule::FalseStatus]);
+    check("it moves with the status", twice(100, "False", 2), &[]);
+    check("somebody had not seen it yet", twice(10, "True", 2), &[]);
+}
+
+#[test]
+fn writes_name_what_they_are_good_for() {
+    let named = |uid: &str, version: &str| json!({ "metadata": { "uid": uid, "resourceVersion": version } });
+    let bind = |body| vec![Sends("POST", "/api/v1/namespaces/default/pods/p/binding", body)];
+    check("a bind", bind(named("p", "7")), &[]);
+    check("a bind of any version", bind(named("p", "")), &[Rule::BlindWrite]);
+    check("a bind of any pod", bind(json!({ "metadata": { "resourceVersion": "7" } })), &[Rule::BlindWrite]);
+    let delete = |body| vec![Sends("DELETE", "/api/v1/namespaces/default/pods/p", body)];
+    check("a deletion", delete(json!({ "preconditions": { "uid": "p" } })), &[]);
+    check("a deletion of any pod", delete(json!({})), &[Rule::BlindWrite]);
+    let writes = |version: &str| {
+        let annotations = json!({ "trellis.dev/placement": null });
+        let body = json!({ "metadata": { "resourceVersion": version, "annotations": annotations } });
+        vec![Sends("PATCH", "/apis/scheduling.run.ai/v2alpha2/namespaces/default/podgroups/g", body)]
+    };
+    check("a record", writes("7"), &[]);
+    check("a record on any version", writes(""), &[Rule::BlindWrite]);
 }

@@ -1,7 +1,11 @@
-//! The same seed gives the same revisions, what is planted is found, and what is found is found again when the run is replayed.
-//! `TRELLIS_SEED` chooses other seeds.
+//! Runs by seed: nothing is found, the same seed gives the same revisions, and what is found is found again when the run is replayed.
+//!
+//! `TRELLIS_SEED` chooses other seeds, `TRELLIS_LONG` plays a hundred seeds of ten thousand events each.
 
 mod plant;
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use trellis_simulate::check::Rule;
 use trellis_simulate::{Options, Report, journal, run};
@@ -16,11 +20,58 @@ fn play(options: &Options) -> Report {
     run(options, &|_| ()).unwrap_or_else(|error| panic!("seed {}: {error}", options.seed))
 }
 
+/// What was found, with where the journal is.
+fn told(report: &Report, events: usize) -> String {
+    let file = std::env::temp_dir().join(format!("trellis-simulate-{}.jsonl", report.seed));
+    let mut out = std::fs::File::create(&file).expect("a file");
+    let journal = report.journal.as_ref().expect("a journal");
+    journal.write(report.seed, events, &report.violations, &mut out).expect("the journal is written");
+    format!("seed {}: {:#?}\nreplay: {}", report.seed, report.violations, file.display())
+}
+
+#[test]
+fn no_seed_breaks_a_rule() {
+    let (seeds, events) = if std::env::var_os("TRELLIS_LONG").is_some() { (100, 10_000) } else { (20, 500) };
+    let (first, next) = (first_seed(), AtomicU64::new(0));
+    println!("TRELLIS_SEED={first}");
+    let found = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    if at >= seeds {
+                        return;
+                    }
+                    let report = play(&Options { seed: first + at, events, ..Options::default() });
+                    println!(
+                        "seed {}: {} revisions, {} decisions, {} writes, {} binds, {} gangs placed, {} preempted, {} s",
+                        report.seed,
+                        report.counts.revisions,
+                        report.decisions,
+                        report.operator_writes + report.scheduler_writes,
+                        report.counts.binds,
+                        report.counts.placed,
+                        report.counts.preempted,
+                        report.virtual_seconds
+                    );
+                    if !report.violations.is_empty() {
+                        found.lock().expect("nobody panics").push(told(&report, events));
+                    }
+                }
+            });
+        }
+    });
+    let found = found.into_inner().expect("nobody panics");
+    assert!(found.is_empty(), "{} seeds break rules:\n{}", found.len(), found.join("\n\n"));
+}
+
 #[test]
 fn one_seed_gives_the_same_revisions_twice() {
     let options = Options { seed: first_seed(), events: 150, ..Options::default() };
     let (one, two) = (play(&options), play(&options));
     assert!(one.counts.revisions > 1_000, "{one:?}");
+    assert!(one.violations.is_empty(), "{}", told(&one, options.events));
     let lines = |report: &Report| {
         let mut text = Vec::new();
         let journal = report.journal.as_ref().expect("a journal");
@@ -37,7 +88,11 @@ fn one_seed_gives_the_same_revisions_twice() {
         panic!("line {at} differs:\n{}\n\n{}", around(&one_text, at), around(&two_text, at));
     }
     assert_eq!((one.counts.revisions, one.digest), (two.counts.revisions, two.digest));
-    let other = play(&Options { seed: options.seed + 1, ..options });
+    let effort = |report: &Report| (report.operator_writes, report.scheduler_writes, report.decisions, report.steps);
+    assert_eq!(effort(&one), effort(&two), "the same seed costs the same");
+    assert!(one.decisions > 100 && one.steps > 100 && one.scheduler_writes > one.counts.binds, "{one:?}");
+    let other = play(&Options { seed: options.seed + 1, ..options.clone() });
+    assert!(other.violations.is_empty(), "{}", told(&other, options.events));
     assert_ne!(one.digest, other.digest);
 }
 
