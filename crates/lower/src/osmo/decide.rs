@@ -51,7 +51,9 @@ pub fn decide(seen: &Seen, now: Timestamp) -> Plan {
     let hosts = Hosts::of(workflow);
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for (i, group) in groups.iter().enumerate() {
-        group.tasks.iter().for_each(|task| drop(places.entry(&task.name).or_insert(i)));
+        for task in &group.tasks {
+            places.entry(&task.name).or_insert(i);
+        }
     }
     for group in &groups {
         let was = status::before(before, &group.name).cloned();
