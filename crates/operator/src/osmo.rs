@@ -173,8 +173,8 @@ fn rests_on_gangs(write: &Write) -> bool {
     match &write.action {
         Action::Delete { .. } => matches!(write.target.kind, Kind::KaiTopology | Kind::KaiQueue),
         Action::Patch(patch) if write.site == site::POOL_FINALIZER => {
-            let left = patch["metadata"]["finalizers"].as_array().into_iter().flatten();
-            left.into_iter().all(|name| name != finalizer::POOL)
+            let mut left = patch["metadata"]["finalizers"].as_array().into_iter().flatten();
+            left.all(|name| name != finalizer::POOL)
         }
         _ => false,
     }

@@ -199,6 +199,6 @@ fn osmo2_5_what_a_template_does_not_give_is_said() {
     pools(&with("gpus", "{}"), &[("p", &[unknown], &[])]);
     let unreadable = "pools[p].common_pod_template.spec.nodeSelector: Invalid value: …";
     pools(&with("gpu", "{spec: {nodeSelector: {kind: 1}}}"), &[("p", &[unreadable], &[])]);
-    let of_platform = "pools[p].platforms[a].override_pod_template: x, y are not given, …";
-    pools("{pools: {p: {platforms: {a: {override_pod_template: [x, y]}}}}}", &[("p", &[], &[of_platform])]);
+    let of_platform = "pools[p].platforms[a].override_pod_template: gb, arm are not given, …";
+    pools("{pools: {p: {platforms: {a: {override_pod_template: [gb, arm]}}}}}", &[("p", &[], &[of_platform])]);
 }

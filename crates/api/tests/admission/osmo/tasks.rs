@@ -49,7 +49,7 @@ fn osmo1_4_files_and_folders_have_places_of_their_own() {
     let files = |files: &str| format!("{at}.files: [{files}]");
     workflow(&[&files("{path: /a, contents: x}, {path: /b, contents: x}"), &format!("{at}.volumeMounts: ['/a:/c']")])
         .gives(&[]);
-    workflow(&[&files("{path: /a, contents: x}, {path: /a, contents: y}"), &format!("{at}.volumeMounts: ['/x:/a']")])
+    workflow(&[&files("{path: /a, contents: x}, {path: /a, contents: z}"), &format!("{at}.volumeMounts: ['/x:/a']")])
         .gives(&[
             &format!("{at}.files[1].path: Duplicate value: \"/a\""),
             &format!("{at}.volumeMounts[0]: Duplicate value: \"/a\""),
