@@ -128,6 +128,8 @@ pub mod annotation {
 pub mod finalizer {
     /// On every ClusterTopology.
     pub const CLUSTER_TOPOLOGY: &str = "grove.io/clustertopology";
+    /// On every Pool.
+    pub const POOL: &str = "trellis.dev/pool";
 }
 
 /// Environment variables of the pods we make.

@@ -48,7 +48,7 @@ fn lines(pool: &Pool, nodes: &[Node], pods: &[Pod]) -> Vec<String> {
     let mut lines = vec![format!("Pool {}", pool.name_any())];
     let mut line = |name: &str, value: String| {
         let name = if name.is_empty() { String::new() } else { format!("{name}:") };
-        lines.push(format!("  {name:<12}{value}"));
+        lines.push(format!("  {name:<16}{value}"));
     };
     if let Some(description) = &spec.description {
         line("About", description.clone());
@@ -128,7 +128,7 @@ fn domains(pool: &Pool, nodes: &[Node], pods: &[Pod]) -> (Domain, usize) {
         }
     }
     let (mut root, mut others) = (Domain::default(), 0);
-    for node in nodes {
+    for node in nodes.iter().filter(|node| pool.spec.selects(node.labels())) {
         let levels = pool.spec.topology_keys.iter();
         let path: Option<Vec<&str>> = levels.map(|level| node.labels().get(&level.label).map(String::as_str)).collect();
         let allocatable = node.status.as_ref().and_then(|status| status.allocatable.as_ref());
@@ -152,7 +152,9 @@ mod tests {
         let keys = json!([{"key": "zone", "label": "z"}, {"key": "rack", "label": "r"}]);
         let pool = json!({
             "metadata": {"name": "p"}, "spec": {"topology_keys": keys, "scheduler_settings": {"scheduler_type": "trellis"}},
-            "status": {"queue": "q", "topology": "t"},
+            "status": {"queue": "q", "topology": "t", "conditions": [{
+                "type": "TopologyInSync", "status": "True", "reason": "InSync", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z",
+            }]},
         });
         let pool: Pool = serde_json::from_value(pool).expect("a pool");
         let node = |name: &str, zone: &str, rack: Option<&str>| -> Node {
@@ -175,13 +177,14 @@ mod tests {
         let pods = [pod("n1", "Running"), pod("n2", "Succeeded"), pod("n3", "Pending")];
         let expected = "\
 Pool p
-  Scheduler:  trellis (schedulerName trellis)
-  Namespace:  default
-  Queue:      q
-  Topology:   t
-  Keys:       zone (z)
-              rack (r)
-  Nodes:      3 with the labels of all keys, 1 without
+  Scheduler:      trellis (schedulerName trellis)
+  Namespace:      default
+  Queue:          q
+  Topology:       t
+  TopologyInSync: True
+  Keys:           zone (z)
+                  rack (r)
+  Nodes:          3 with the labels of all keys, 1 without
 
   zone a                                2 nodes, 13 of 16 GPUs free
     rack 1                              2 nodes, 13 of 16 GPUs free

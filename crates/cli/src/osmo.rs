@@ -12,7 +12,7 @@ use trellis_api::admission::{Pools, pool_of_workflow};
 use trellis_api::kinds::osmo::{Pool, Workflow};
 use trellis_api::osmo::config::{Config, PoolEntry, pool_object};
 use trellis_api::osmo::{template, workflow};
-use trellis_lower::osmo::{GroupObjects, group_objects, groups, pool_objects, priority_classes};
+use trellis_lower::osmo::{GroupObjects, pool_objects, priority_classes, workflow_objects};
 
 /// How workflows are read.
 #[derive(Clone, Debug, Default)]
@@ -206,8 +206,7 @@ pub fn render(objects: &[Object], pools: &Pools, rendered: &mut Vec<Value>) -> R
         if !seen.insert((workflow.metadata.namespace.clone(), workflow.metadata.name.clone())) {
             continue;
         }
-        for group in groups(&workflow) {
-            let GroupObjects { pod_group, service, files, pods } = group_objects(&workflow, &group, pool);
+        for (_, GroupObjects { pod_group, service, files, pods }) in workflow_objects(&workflow, pool) {
             rendered.extend(pod_group.map(serde_json::to_value).transpose()?);
             rendered.extend(service.map(serde_json::to_value).transpose()?);
             for file in files {

@@ -36,6 +36,14 @@ async fn submit(args: &SubmitArgs, files: &[Object]) -> Result<bool> {
     // What the cluster has goes before what the files say of it.
     let is_there = |object: &Object| cluster.iter().any(|it| it.role == object.role && it.name == object.name);
     let is_new = |object: &&Object| !(object.role == Role::Judged(Kind::Pool) && is_there(object));
+    for object in files.iter().filter(|object| !is_new(object)) {
+        let spec =
+            |object: &Object| decode::<Pool>(Kind::Pool, object.document.value.clone()).object.map(|pool| pool.spec);
+        let there = cluster.iter().find(|it| it.role == object.role && it.name == object.name);
+        if there.is_some_and(|there| spec(there) != spec(object)) {
+            eprintln!("note: {}: the cluster's is another, and goes before this one", object.title());
+        }
+    }
     let files: Vec<Object> = files.iter().filter(is_new).cloned().collect();
     let Some(workflows) = judged(&files, &cluster)? else { return Ok(false) };
     for object in files.iter().filter(|object| object.role == Role::Judged(Kind::Pool)) {

@@ -146,9 +146,53 @@ fn the_use_cases_of_004_stand_as_drawn_and_are_seen() {
             "{:?}",
             nodes(&workflow)
         );
+        if file.starts_with("04") {
+            // All that is preferred can be had: a rack for each, and one spine for both.
+            assert_eq!(places(&workflow, "model"), BTreeSet::from([('a', 0), ('a', 1)]), "{:?}", nodes(&workflow));
+        }
         up.told(&["cancel", name]);
         up.reaches(name, "FAILED_CANCELED");
     }
+    // The second drawing of use case 4: where one spine has no room for both, each has its rack all the same.
+    let blocker = "workflow:\n  name: blocker\n  tasks: [{name: x, image: i, command: [c]}]\n  resources:\n    default: {gpu: 4, \
+                   nodesExcluded: [a-0, a-1, a-2, a-3, b-0, b-1, b-2, b-3]}\n";
+    let path = up.folder.path().join("blocker.yaml");
+    std::fs::write(&path, blocker).expect("a file");
+    up.told(&["submit", path.to_str().expect("text")]);
+    up.reaches("blocker", "RUNNING");
+    let text = std::fs::read_to_string(example("04-best-effort.yaml")).expect("the example");
+    let path = up.folder.path().join("again.yaml");
+    std::fs::write(&path, text.replace("name: best-effort-topology", "name: again")).expect("a file");
+    up.told(&["submit", path.to_str().expect("text")]);
+    let workflow = up.reaches("again", "RUNNING");
+    assert_eq!(places(&workflow, "model"), BTreeSet::from([('a', 0), ('b', 0)]), "{:?}", nodes(&workflow));
+    assert_eq!((places(&workflow, "model1").len(), places(&workflow, "model2").len()), (1, 1));
+}
+
+/// What stands in a file as objects is applied with kubectl, and so is what ends it.
+#[test]
+fn kubectl_applies_a_pool_and_a_workflow() {
+    let up = Up::start();
+    let program = trellis_testkit::kubectl::path(trellis_testkit::kubectl::Version::V1_36).expect("kubectl");
+    let kubectl = |args: &[&str]| {
+        let mut command = Command::new(&program);
+        command.args(args).env("KUBECONFIG", up.folder.path().join("kubeconfig")).env("HOME", up.folder.path());
+        let output = command.stdin(Stdio::null()).output().expect("kubectl runs");
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let file = example("07-as-objects.yaml");
+    let applied = kubectl(&["apply", "-f", file.to_str().expect("text")]);
+    assert_eq!(applied, "pool.trellis.dev/nvl created\nworkflow.trellis.dev/tp4 created\n");
+    let workflow = up.reaches("tp4", "RUNNING");
+    assert_eq!(places(&workflow, "shard").len(), 1, "{:?}", nodes(&workflow));
+    let again = kubectl(&["apply", "-f", file.to_str().expect("text")]);
+    assert_eq!(again, "pool.trellis.dev/nvl unchanged\nworkflow.trellis.dev/tp4 unchanged\n");
+    // The pool stays until what runs in it is gone.
+    kubectl(&["delete", "pool", "nvl", "--wait=false"]);
+    assert!(up.told(&["get", "pools"]).contains("nvl"));
+    kubectl(&["delete", "workflow", "tp4"]);
+    kubectl(&["wait", "--for=delete", "pool/nvl", "--timeout=60s"]);
 }
 
 #[test]

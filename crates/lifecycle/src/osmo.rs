@@ -12,6 +12,16 @@ pub use workflow::{WorkflowObserved, decide as decide_workflow};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
+/// At most so many characters of a message are kept.
+const MESSAGE_MAX: usize = 4_000;
+
+fn short(text: &str) -> String {
+    match text.char_indices().nth(MESSAGE_MAX) {
+        Some((end, _)) => format!("{} …", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// A condition, moved only when its truth does.
 fn condition(
     old: &[Condition],

@@ -271,6 +271,7 @@ pub mod site {
     pub const POOL_OBJECT: &str = "write for pool";
     pub const POOL_MOVE: &str = "move gang to kept levels";
     pub const POOL_GONE: &str = "delete for pool";
+    pub const POOL_FINALIZER: &str = "finalizer of pool";
     pub const POOL_STATUS: &str = "status of pool";
     pub const WORKFLOW_STATUS: &str = "status of workflow";
     pub const WORKFLOW_OBJECT: &str = "create for task group";
@@ -279,7 +280,7 @@ pub mod site {
     pub const WORKFLOW_END: &str = "delete gang: group has ended";
 
     /// All of them.
-    pub const ALL: [&str; 46] = [
+    pub const ALL: [&str; 47] = [
         CREATE_SET,
         CHANGE_SET,
         DELETE_SET,
@@ -320,6 +321,7 @@ pub mod site {
         POOL_OBJECT,
         POOL_MOVE,
         POOL_GONE,
+        POOL_FINALIZER,
         POOL_STATUS,
         WORKFLOW_STATUS,
         WORKFLOW_OBJECT,

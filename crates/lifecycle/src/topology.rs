@@ -138,8 +138,8 @@ impl Stay {
     }
 }
 
-/// The first of the sets in their order, and how many more there are.
-fn listed(users: &[(String, String)]) -> String {
+/// The first of the sets or gangs in their order, and how many more there are.
+pub(crate) fn listed(users: &[(String, String)]) -> String {
     let mut names: Vec<String> = users.iter().map(|(namespace, name)| format!("{namespace}/{name}")).collect();
     names.sort();
     names.dedup();

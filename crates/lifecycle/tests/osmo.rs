@@ -11,7 +11,7 @@ use trellis_api::kinds::osmo::{Pool, Workflow};
 use trellis_api::names::{annotation, label, osmo};
 use trellis_lifecycle::osmo::{PoolObserved, WorkflowObserved, decide_pool, decide_workflow};
 use trellis_lifecycle::topology::NodeLabels;
-use trellis_lifecycle::{Action, Kind, Plan, Target, Write, site};
+use trellis_lifecycle::{Action, Failure, Kind, Plan, Target, Write, site};
 use trellis_lower::osmo::read_levels;
 
 #[derive(Default)]
@@ -21,6 +21,8 @@ struct World {
     now: i64,
     nodes: Vec<NodeLabels>,
     sites: Vec<&'static str>,
+    /// Whether no webhook judges pools.
+    judges: bool,
 }
 
 fn target(kind: Kind, namespace: &str, name: &str) -> Target {
@@ -65,6 +67,9 @@ impl World {
         let object = self.objects.get_mut(&target(kind, namespace, name)).expect("it is there");
         merged(object, patch);
         object["metadata"]["resourceVersion"] = json!(version);
+        if !patch["spec"].is_null() {
+            object["metadata"]["generation"] = json!(object["metadata"]["generation"].as_i64().unwrap_or_default() + 1);
+        }
     }
 
     /// Carries out one write, as a server would.
@@ -120,10 +125,14 @@ impl World {
             classes: self.all(Kind::PriorityClass),
             nodes: &self.nodes,
         };
-        decide_pool(&seen, self.now())
+        decide_pool(&seen, self.judges, self.now())
     }
 
     fn workflow_plan(&self, judges: bool) -> Plan {
+        self.workflow_plan_after(judges, &[])
+    }
+
+    fn workflow_plan_after(&self, judges: bool, failures: &[Failure]) -> Plan {
         let seen = WorkflowObserved {
             workflow: self.all::<Workflow>(Kind::Workflow).into_values().next(),
             pods: self.all(Kind::Pod),
@@ -131,7 +140,7 @@ impl World {
             services: self.all(Kind::Service),
             files: self.all(Kind::ConfigMap),
         };
-        decide_workflow(&seen, &self.pools(), judges, self.now())
+        decide_workflow(&seen, &self.pools(), judges, failures, self.now())
     }
 
     /// Goes on with pools until nothing is left to do, one write at a time; the last of a plan first, or the first.
@@ -166,6 +175,18 @@ impl World {
         self.put(Kind::Pool, "", name, json!({ "spec": spec }));
     }
 
+    /// A pool that workflows can run in.
+    fn make_ready_pool(&mut self, name: &str, keys: &[&str]) {
+        self.make_pool(name, keys);
+        self.settle_pools(false, |_| {});
+    }
+
+    fn condition(&self, name: &str, type_: &str) -> Option<String> {
+        let conditions = self.objects[&target(Kind::Pool, "", name)]["status"]["conditions"].as_array().cloned();
+        let found = conditions.into_iter().flatten().find(|it| it["type"] == type_)?;
+        Some(format!("{} {}", found["status"].as_str()?, found["message"].as_str()?).trim().to_owned())
+    }
+
     fn set_keys(&mut self, name: &str, keys: &[&str]) {
         let keys: Vec<Value> = keys.iter().map(|key| json!({"key": key, "label": format!("l/{key}")})).collect();
         self.edit(Kind::Pool, "", name, &json!({"spec": {"topology_keys": keys}}));
@@ -188,6 +209,20 @@ impl World {
 
     fn state(&self) -> &str {
         self.objects[&target(Kind::Workflow, "ns", "w")]["status"]["state"].as_str().unwrap_or_default()
+    }
+}
+
+/// Every gang asks for its rack, and no Topology that it names has other levels than those that it was made for.
+fn nothing_is_lost(world: &World) {
+    let topologies = world.all::<Topology>(Kind::KaiTopology);
+    for (name, group) in world.all::<KaiPodGroup>(Kind::KaiPodGroup) {
+        let constraint = group.spec.topology_constraint.as_ref().unwrap_or_else(|| panic!("{name} has no constraint"));
+        assert_eq!(constraint.required_topology_level.as_deref(), Some("l/rack"), "{name}");
+        let made_for = read_levels(&group.metadata.annotations.as_ref().expect("annotations")[annotation::POOL_LEVELS]);
+        if let Some(topology) = constraint.topology.as_ref().and_then(|it| topologies.get(it)) {
+            let levels = topology.spec.levels.iter().map(|level| level.node_label.as_str());
+            assert!(levels.eq(made_for.iter().map(|level| level.label.as_str())), "{name}: {:?}", topology.spec);
+        }
     }
 }
 
@@ -287,10 +322,162 @@ fn levels_that_change_leave_no_moment_in_which_a_gang_is_without_its_own() {
     }
 }
 
+/// The pool is edited after every single write of a workflow, and the workflow and its pool go on in either order.
+#[test]
+fn a_pool_that_is_edited_between_two_writes_costs_no_requirement() {
+    for keys in [&["zone"][..], &["rack", "zone"], &["spine", "rack"], &[]] {
+        for pool_first in [false, true] {
+            for at in 0..10 {
+                let mut world = World::default();
+                world.make_ready_pool("p", &["zone", "rack"]);
+                world.make_workflow(&json!({}));
+                for _ in 0..at {
+                    let write = world.workflow_plan(false).writes.first().cloned();
+                    write.iter().for_each(|write| world.carry_out(write));
+                }
+                world.set_keys("p", keys);
+                if pool_first {
+                    world.settle_pools(false, nothing_is_lost);
+                }
+                for _ in 0..3 {
+                    world.settle_workflow();
+                    nothing_is_lost(&world);
+                    world.settle_pools(false, nothing_is_lost);
+                }
+                no_gap(&world);
+                // Before it was queued, a level that is gone is a refusal.
+                let has_key = keys.contains(&"rack");
+                let expected = if at > 0 || has_key { ("PENDING", 2) } else { ("FAILED_SUBMISSION", 0) };
+                assert_eq!((world.state(), world.names(Kind::Pod).len()), expected, "{keys:?} after {at} writes");
+            }
+        }
+    }
+}
+
+/// A gang that is new while levels change is made for the new ones, when the Topology has them.
+#[test]
+fn a_gang_that_is_made_while_levels_change_names_a_topology_that_has_them() {
+    for backwards in [false, true] {
+        let mut world = World::default();
+        world.make_ready_pool("p", &["zone", "rack"]);
+        world.set_keys("p", &["rack", "zone"]);
+        world.make_workflow(&json!({}));
+        for _ in 0..20 {
+            world.settle_workflow();
+            no_gap(&world);
+            let plan = world.pool_plan("p");
+            let all = if plan.writes.is_empty() { plan.statuses } else { plan.writes };
+            let write = if backwards { all.last() } else { all.first() };
+            write.iter().for_each(|write| world.carry_out(write));
+        }
+        world.settle_workflow();
+        assert_eq!(world.names(Kind::Pod), ["w-a", "w-b"]);
+        no_gap(&world);
+    }
+}
+
+/// A queue that gangs name stays until the last of them is gone, and the one above it.
+#[test]
+fn a_pool_that_moves_keeps_the_queue_of_its_gangs() {
+    let mut world = World::default();
+    world.make_ready_pool("p", &["rack"]);
+    world.make_workflow(&json!({}));
+    world.settle_workflow();
+    world.edit(Kind::Pool, "", "p", &json!({"spec": {"k8s_namespace": "jobs"}}));
+    world.settle_pools(false, |_| {});
+    let (former, new) = (["osmo-default-default", "osmo-pool-default-p"], ["osmo-default-jobs", "osmo-pool-jobs-p"]);
+    assert_eq!(world.names(Kind::KaiQueue), [former[0], new[0], former[1], new[1]]);
+    world.objects.remove(&target(Kind::KaiPodGroup, "ns", "w-g"));
+    world.settle_pools(false, |_| {});
+    assert_eq!(world.names(Kind::KaiQueue), new);
+}
+
+#[test]
+fn a_pool_stays_until_its_last_gang_is_gone() {
+    let mut world = World::default();
+    world.make_ready_pool("p", &["rack"]);
+    world.make_workflow(&json!({}));
+    world.settle_workflow();
+    let finalizers = |world: &World| world.objects[&target(Kind::Pool, "", "p")]["metadata"]["finalizers"].clone();
+    assert_eq!(finalizers(&world), json!(["trellis.dev/pool"]));
+    world.edit(Kind::Pool, "", "p", &json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}));
+    world.settle_pools(false, no_gap);
+    assert_eq!(finalizers(&world), json!(["trellis.dev/pool"]));
+    let blocked = world.condition("p", "DeletionBlocked");
+    assert_eq!(blocked.as_deref(), Some("True gangs run in it: ns/w-g"));
+    // A task that is lost comes back all the same.
+    world.objects.remove(&target(Kind::Pod, "ns", "w-b"));
+    world.settle_workflow();
+    assert_eq!(world.names(Kind::Pod), ["w-a", "w-b"]);
+    world.objects.remove(&target(Kind::KaiPodGroup, "ns", "w-g"));
+    world.settle_pools(false, |_| {});
+    assert_eq!(finalizers(&world), json!([]));
+}
+
+#[test]
+fn where_no_webhook_judges_a_pool_that_is_not_sound_gets_nothing() {
+    let mut world = World { judges: true, ..World::default() };
+    world.make_pool("p", &["rack"]);
+    let settings = |kind: &str| json!({"spec": {"scheduler_settings": {"scheduler_type": kind}}});
+    world.edit(Kind::Pool, "", "p", &settings("default"));
+    world.settle_pools(false, |_| {});
+    let said = world.condition("p", "Admitted").expect("it is judged");
+    assert!(said.starts_with("False spec.topology_keys: Forbidden"), "{said}");
+    assert!(world.condition("p", "Ready").is_some_and(|it| it.starts_with("False")));
+    assert!(world.names(Kind::KaiQueue).is_empty() && world.names(Kind::PriorityClass).is_empty());
+    // What asks for a level there is refused, and what asks for none waits.
+    world.make_workflow(&json!({}));
+    world.settle_workflow();
+    assert_eq!((world.state(), world.names(Kind::Pod).len()), ("FAILED_SUBMISSION", 0));
+    world.edit(Kind::Pool, "", "p", &settings("trellis"));
+    world.settle_pools(false, |_| {});
+    assert_eq!(world.condition("p", "Admitted").as_deref(), Some("True"));
+    assert_eq!(world.condition("p", "Ready").as_deref(), Some("True"));
+}
+
+#[test]
+fn what_cannot_be_written_stands_in_the_status_until_it_can() {
+    let mut world = World::default();
+    world.make_ready_pool("p", &["rack"]);
+    world.make_workflow(&json!({}));
+    let status = world.workflow_plan(false).writes[0].clone();
+    world.carry_out(&status);
+    let failures = [Failure { code: "ERR".to_owned(), description: "cannot create PodGroup w-g".to_owned() }];
+    let plan = world.workflow_plan_after(false, &failures);
+    assert_eq!(plan.writes[0].site, site::WORKFLOW_STATUS);
+    world.carry_out(&plan.writes[0]);
+    let message = |world: &World| world.objects[&target(Kind::Workflow, "ns", "w")]["status"]["message"].clone();
+    assert_eq!(message(&world), "group \"g\": cannot create PodGroup w-g");
+    // The next try is not kept from trying.
+    let sites: Vec<&str> = world.workflow_plan_after(false, &failures).writes.iter().map(|write| write.site).collect();
+    assert!(sites.contains(&site::WORKFLOW_OBJECT) && !sites.contains(&site::WORKFLOW_STATUS), "{sites:?}");
+    world.settle_workflow();
+    assert_eq!(message(&world), Value::Null);
+}
+
+/// One that is refused can be canceled, and what has ended is not judged again.
+#[test]
+fn where_no_webhook_judges_what_is_over_stays_so() {
+    let mut world = World::default();
+    world.make_workflow(&json!({}));
+    let settle = |world: &mut World| {
+        while let Some(write) = world.workflow_plan(true).writes.first().cloned() {
+            world.carry_out(&write);
+        }
+    };
+    settle(&mut world);
+    assert_eq!(world.state(), "PENDING");
+    world.edit(Kind::Workflow, "ns", "w", &json!({"spec": {"cancel": true}}));
+    settle(&mut world);
+    assert_eq!(world.state(), "FAILED_CANCELED");
+    let conditions = world.objects[&target(Kind::Workflow, "ns", "w")]["status"]["conditions"].clone();
+    assert_eq!((&conditions[0]["type"], &conditions[0]["status"]), (&json!("Admitted"), &json!("False")));
+}
+
 #[test]
 fn a_status_comes_before_what_follows_from_it_and_a_gang_before_its_pods() {
     let mut world = World::default();
-    world.make_pool("p", &["rack"]);
+    world.make_ready_pool("p", &["rack"]);
     world.make_workflow(&json!({"timeout": {"exec_timeout": "1h"}}));
     world.settle_workflow();
     let created = |site| world.sites.iter().position(|it| *it == site).expect("it was written");
@@ -320,7 +507,7 @@ fn a_status_comes_before_what_follows_from_it_and_a_gang_before_its_pods() {
 #[test]
 fn a_task_that_is_begun_anew_keeps_its_leaf() {
     let mut world = World::default();
-    world.make_pool("p", &["zone", "rack"]);
+    world.make_ready_pool("p", &["zone", "rack"]);
     let topology = |group: &str| json!({"gpu": 1, "topology": [{"key": "rack", "group": group}]});
     let task = |name: &str| json!({"name": name, "image": "i", "command": ["c"], "resource": name});
     world.make_workflow(&json!({
@@ -374,7 +561,7 @@ fn where_no_webhook_judges_a_fault_shows_and_is_forgotten_when_it_is_mended() {
 #[test]
 fn what_an_earlier_workflow_of_the_name_left_is_waited_for() {
     let mut world = World::default();
-    world.make_pool("p", &["rack"]);
+    world.make_ready_pool("p", &["rack"]);
     world.make_workflow(&json!({}));
     world.settle_workflow();
     world.objects.remove(&target(Kind::Workflow, "ns", "w"));

@@ -1,12 +1,14 @@
-//! What a large workflow costs. Target: `osmo/tree/1000` under 5 ms.
+//! What a large workflow costs. Targets: `osmo/tree/1000` under 5 ms; `osmo/decide/1000-tasks`, which is due for every change of one of its
+//! pods, under 50 ms.
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::hint::black_box;
 use trellis_api::admission::object::{Kind, decode};
 use trellis_api::admission::{Pools, validate_workflow};
 use trellis_api::kinds::osmo::{Pool, Workflow};
-use trellis_lower::osmo::{group_objects, tree};
+use trellis_lower::osmo::{Seen, decide, group_objects, tree};
 
 /// A thousand tasks in one group: 25 models of 40 shards, each model in a rack, all racks of a spine in one zone.
 fn workflow() -> Value {
@@ -25,6 +27,16 @@ fn workflow() -> Value {
     let tasks: Vec<Value> = (0..1_000).map(task).collect();
     let resources: serde_json::Map<String, Value> = (0..25).map(resource).collect();
     json!({"metadata": {"name": "large", "namespace": "jobs"}, "spec": {"groups": [{"name": "all", "tasks": tasks}], "resources": resources}})
+}
+
+/// A thousand tasks that are each a group, and a server that all of them name.
+fn tasks() -> Value {
+    let task = |i: usize| {
+        json!({"name": format!("task-{i}"), "image": "registry.example.com/trainer:2.9",
+               "command": ["run", "--server", "{{host:task-0}}"], "inputs": if i == 0 { json!([]) } else { json!([{"task": "task-0"}]) }})
+    };
+    let tasks: Vec<Value> = (0..1_000).map(task).collect();
+    json!({"metadata": {"name": "many", "namespace": "jobs"}, "spec": {"tasks": tasks}})
 }
 
 fn pool() -> Pool {
@@ -46,6 +58,12 @@ fn benches(criterion: &mut Criterion) {
     });
     criterion.bench_function("osmo/objects/1000", |bencher| {
         bencher.iter_batched(|| (), |()| group_objects(black_box(&workflow), group, &pool), BatchSize::PerIteration);
+    });
+    let many: Workflow = decode(Kind::Workflow, tasks()).object.expect("a workflow");
+    let seen = Seen { workflow: many, pool: Some(pool.clone()), ..Seen::default() };
+    assert_eq!(decide(&seen, Timestamp::UNIX_EPOCH).status.groups.len(), 1_000);
+    criterion.bench_function("osmo/decide/1000-tasks", |bencher| {
+        bencher.iter(|| decide(black_box(&seen), Timestamp::UNIX_EPOCH));
     });
     criterion.bench_function("osmo/validate/1000", |bencher| {
         let read = |value| validate_workflow(&decode(Kind::Workflow, value).object.expect("a workflow"), None, &pools);

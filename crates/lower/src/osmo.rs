@@ -15,7 +15,7 @@ mod tree;
 
 pub use decide::{Plan, RETRIES_MAX, decide};
 pub use feasible::{Cluster, never_fits};
-pub use group::{GroupObjects, group_objects, groups};
+pub use group::{GroupObjects, group_objects, groups, speak_of, workflow_objects};
 pub use pods::task_pod;
 pub use pool::{PoolObjects, is_current, pool_objects, priority_classes};
 pub use pool_status::{levels, read_levels, written_levels};

@@ -18,7 +18,7 @@ use trellis_api::dynamo::Graph;
 use trellis_api::kinds::kai::{KaiPodGroup, Queue, Topology};
 use trellis_api::kinds::osmo::{Pool, Workflow};
 use trellis_api::kinds::{ClusterTopology, PodClique, PodCliqueScalingGroup, PodCliqueSet, PodGang};
-use trellis_api::names::{annotation, label, osmo};
+use trellis_api::names::{label, osmo};
 use trellis_controller::table::{self, Name, Put, name_of};
 use trellis_lifecycle::dynamo::{Deployment, DynamoObserved};
 use trellis_lifecycle::osmo::{PoolObserved, WorkflowObserved};
@@ -234,6 +234,11 @@ child!(HorizontalPodAutoscaler, autoscalers);
 child!(DynamicObject, claims);
 child!(ConfigMap, files);
 
+/// Whether an object belongs to a workflow.
+fn is_of_workflow(metadata: &ObjectMeta) -> bool {
+    metadata.labels.as_ref().is_some_and(|labels| labels.contains_key(osmo::label::WORKFLOW))
+}
+
 /// The pools that own an object, by what its owner references say.
 fn pools_of(metadata: &ObjectMeta) -> impl Iterator<Item = Key> {
     let owners = metadata.owner_references.iter().flatten();
@@ -256,9 +261,8 @@ impl Kept for KaiPodGroup {
 
     fn touches(&self, tables: &Tables, keys: &mut Vec<Key>) {
         keys.extend(home_of(&self.metadata));
-        // Levels that a pool had are kept as long as gangs speak of them.
-        let is_of_pool = |annotations: &BTreeMap<_, _>| annotations.contains_key(annotation::POOL_LEVELS);
-        if self.metadata.annotations.as_ref().is_some_and(is_of_pool) {
+        // What a pool had, and the pool itself, are kept as long as gangs speak of them.
+        if is_of_workflow(&self.metadata) {
             keys.extend(all_pools(tables));
         }
     }
@@ -629,10 +633,7 @@ impl Index {
     pub fn observe_pool<'a>(&self, pool: &'a Pool, nodes: &'a [NodeLabels]) -> Option<PoolObserved<'a>> {
         let tables = self.tables();
         let known = tables.queues.is_known() && tables.kai_topologies.is_known() && tables.kai_pod_groups.is_known();
-        let of_workflow = |group: &&Arc<KaiPodGroup>| {
-            let annotations = group.metadata.annotations.as_ref();
-            annotations.is_some_and(|annotations| annotations.contains_key(annotation::POOL_LEVELS))
-        };
+        let of_workflow = |group: &&Arc<KaiPodGroup>| is_of_workflow(&group.metadata);
         known.then(|| PoolObserved {
             pool,
             queues: tables.queues.whole(),

@@ -48,7 +48,7 @@ pub struct Workers {
 pub struct Attempts(Mutex<HashMap<Key, (u32, Vec<Failure>)>>);
 
 impl Attempts {
-    fn failures(&self, key: &Key) -> Vec<Failure> {
+    pub fn failures(&self, key: &Key) -> Vec<Failure> {
         let attempts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         attempts.get(key).map(|(_, failures)| failures.clone()).unwrap_or_default()
     }

@@ -252,6 +252,8 @@ macro_rules! judged {
                 what_is_refused,
                 nothing_is_written_at_rest,
                 a_workflow_beside_a_set_of_its_name,
+                a_pool_is_deleted_under_a_running_gang,
+                what_cannot_be_written_is_told,
             }
             osmo, timers => { a_group_that_takes_too_long, }
             topologies, alone => {

@@ -4,9 +4,10 @@ use super::{Verdict, form};
 use crate::field::{FieldError, Path};
 use crate::kinds::osmo::{Pool, PoolSpec};
 use crate::names::{LABEL_KEY_MAX, label};
-use crate::osmo::units;
+use crate::osmo::{config, units};
 use crate::schema;
-use serde_json::Value;
+use k8s_openapi::api::core::v1::Pod;
+use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
 /// Most levels of a pool: KAI's limit.
@@ -28,6 +29,7 @@ pub fn validate_pool(pool: &Pool) -> Verdict {
     check_platforms(&pool.spec, &path, &mut verdict.errors);
     check_times(&pool.spec, &path, &mut verdict.errors);
     check_share(&pool.spec, &path, &mut verdict.errors);
+    check_templates(&pool.spec, &path, &mut verdict);
     check_rest(&pool.spec, &path, &mut verdict);
     verdict
 }
@@ -124,6 +126,45 @@ fn check_share(spec: &PoolSpec, path: &Path, errors: &mut Vec<FieldError>) {
     if gpu.maximum >= 0 && gpu.guarantee > gpu.maximum {
         let message = format!("must not be more than maximum, which is {}", gpu.maximum);
         errors.push(FieldError::invalid(&path.child("resources.gpu.guarantee"), gpu.guarantee, message));
+    }
+}
+
+/// What keeps pods to the nodes of the pool has to be there and has to be readable: it is not dropped in silence.
+fn check_templates(spec: &PoolSpec, path: &Path, verdict: &mut Verdict) {
+    check_template(spec.pod_template.as_ref(), &path.child("pod_template"), verdict);
+    warn_of_names(&spec.rest, "common_pod_template", path, verdict);
+    for (name, platform) in &spec.platforms {
+        check_template(platform.pod_template.as_ref(), &config::platform_template(name), verdict);
+        warn_of_names(&platform.rest, "override_pod_template", &path.child("platforms").key(name), verdict);
+    }
+}
+
+fn check_template(template: Option<&Map<String, Value>>, path: &Path, verdict: &mut Verdict) {
+    let Some(template) = template else { return };
+    for (part, field, value) in config::pod_fields(template) {
+        let pod = json!({ part: { field: value } });
+        if let Err(error) = serde_json::from_value::<Pod>(pod) {
+            let path = path.child(part).child(field);
+            let message =
+                format!("must be what a pod has there: {error}; texts that look like numbers or truths need quotes");
+            verdict.errors.push(FieldError::invalid(&path, value, message));
+        }
+    }
+    for token in config::tokens_of(template, path) {
+        verdict.warnings.push(format!("{token}: left out, because nothing fills it in; pods have nothing there"));
+    }
+}
+
+/// Names of templates that were not given with the pool.
+fn warn_of_names(rest: &Map<String, Value>, field: &str, path: &Path, verdict: &mut Verdict) {
+    let names = rest.get(field).and_then(Value::as_array).into_iter().flatten();
+    let names: Vec<&str> = names.filter_map(Value::as_str).collect();
+    if !names.is_empty() {
+        verdict.warnings.push(format!(
+            "{}: {} not given, so pods have nothing of it, such as what keeps them to the pool's nodes; write it as pod_template",
+            path.child(field),
+            if names.len() == 1 { format!("{} is", names[0]) } else { format!("{} are", names.join(", ")) },
+        ));
     }
 }
 

@@ -121,7 +121,8 @@ pub fn topology(namespace: &str, pool: &str) -> String {
 
 /// Name of a Topology that keeps levels which a pool once had, as they were written.
 pub fn kept_topology(topology: &str, levels: &str) -> String {
-    hashed(topology, levels)
+    // The name may be cut, and others be cut to the same.
+    hashed(topology, &format!("{topology} {levels}"))
 }
 
 /// Name of the PriorityClass of a priority, such as `NORMAL`.

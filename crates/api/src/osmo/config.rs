@@ -169,10 +169,14 @@ pub fn pool_object(
             None => {}
         }
     }
-    add_templates(&mut spec, "common_pod_template", templates);
-    for platform in spec.get_mut("platforms").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut) {
+    let common = Path::new("spec.pod_template");
+    let mut written =
+        add_templates(&mut spec, "common_pod_template", templates, (&place, &common), written, &mut errors);
+    let platforms = spec.get_mut("platforms").and_then(Value::as_object_mut);
+    for (name, platform) in platforms.into_iter().flatten() {
         if let Some(platform) = platform.as_object_mut() {
-            add_templates(platform, "override_pod_template", templates);
+            let paths = (&place.child("platforms").key(name), &platform_template(name));
+            written = add_templates(platform, "override_pod_template", templates, paths, written, &mut errors);
         }
     }
     let api_version = format!("{}/{}", group::TRELLIS, group::V1ALPHA1);
@@ -181,36 +185,119 @@ pub fn pool_object(
     (object, written, errors)
 }
 
-/// Puts the templates that are named in a field together, the later ones over the earlier ones.
-fn add_templates(fields: &mut Map<String, Value>, field: &str, templates: &BTreeMap<String, Value>) {
+/// Where the template of a platform stands in a pool.
+pub fn platform_template(platform: &str) -> Path {
+    Path::new("spec.platforms").key(platform).child("pod_template")
+}
+
+/// Puts the templates that are named in a field together, the later ones over the earlier ones. Names that are done with are taken out of
+/// the field; those that are left speak of templates that nobody has given.
+fn add_templates(
+    fields: &mut Map<String, Value>,
+    field: &str,
+    templates: &BTreeMap<String, Value>,
+    (place, merged_at): (&Path, &Path),
+    written: Written,
+    errors: &mut Vec<FieldError>,
+) -> Written {
+    let place = place.child(field);
     let names = fields.get(field).and_then(Value::as_array).cloned().unwrap_or_default();
     let mut merged = fields.remove("pod_template").unwrap_or_else(|| Value::Object(Map::new()));
-    for template in names.iter().filter_map(Value::as_str).filter_map(|name| templates.get(name)) {
-        merge(&mut merged, template);
+    let mut left = Vec::new();
+    for (i, name) in names.iter().enumerate() {
+        match name.as_str().map(|name| (name, templates.get(name))) {
+            Some((_, Some(template))) => merge(&mut merged, template),
+            Some((name, None)) if !templates.is_empty() => {
+                let known: Vec<&str> = templates.keys().map(String::as_str).collect();
+                let message = format!("no pod template is called so; there are {}", known.join(", "));
+                errors.push(FieldError::not_found(&place.index(i), name, message));
+            }
+            _ => left.push(name.clone()),
+        }
+    }
+    let has_merged = left.len() < names.len();
+    if !names.is_empty() {
+        fields.insert(field.to_owned(), Value::Array(left));
     }
     if merged.as_object().is_none_or(|merged| !merged.is_empty()) {
         fields.insert("pod_template".to_owned(), merged);
     }
+    // What is wrong with a template is shown where it is asked for.
+    if has_merged { written.at(merged_at.as_str(), place.as_str()) } else { written }
 }
 
-/// Merges pod templates: maps field by field, lists by the names of their items, else one behind the other; a value that
-/// OSMO would fill in (`{{…}}`) is left out.
+/// What a template may say of a pod: not what it is called, and nothing of the containers, which OSMO fills in.
+const OF_PODS: [(&str, &[&str]); 2] = [
+    ("metadata", &["labels", "annotations"]),
+    (
+        "spec",
+        &["nodeSelector", "tolerations", "affinity", "runtimeClassName", "serviceAccountName", "imagePullSecrets"],
+    ),
+];
+
+/// The fields of a template that go into pods, by their part (`metadata`, `spec`) and name. A value that OSMO would fill in (`{{…}}`) is
+/// left out, and an item of a list that has one.
+pub fn pod_fields(template: &Map<String, Value>) -> Vec<(&'static str, &str, Value)> {
+    let mut found = Vec::new();
+    for (part, fields) in OF_PODS {
+        let written = template.get(part).and_then(Value::as_object).into_iter().flatten();
+        let kept = written.filter(|(field, value)| fields.contains(&field.as_str()) && !is_token(value));
+        found.extend(kept.map(|(field, value)| (part, field.as_str(), without_tokens(value))));
+    }
+    found
+}
+
+/// Where values of a template stand that are left out.
+pub fn tokens_of(template: &Map<String, Value>, path: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for (part, fields) in OF_PODS {
+        let path = path.child(part);
+        let written = template.get(part).and_then(Value::as_object).into_iter().flatten();
+        for (field, value) in written.filter(|(field, _)| fields.contains(&field.as_str())) {
+            find_tokens(value, &path.child(field), &mut found);
+        }
+    }
+    found
+}
+
+fn find_tokens(value: &Value, path: &Path, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => fields.iter().for_each(|(key, value)| find_tokens(value, &path.child(key), found)),
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(i, item)| find_tokens(item, &path.index(i), found));
+        }
+        value => found.extend(is_token(value).then(|| path.to_string())),
+    }
+}
+
+fn is_token(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| text.contains("{{"))
+}
+
+fn without_tokens(value: &Value) -> Value {
+    let has_token = |item: &Value| {
+        let mut found = Vec::new();
+        find_tokens(item, &Path::root(), &mut found);
+        !found.is_empty()
+    };
+    match value {
+        Value::Object(fields) => {
+            let kept = fields.iter().filter(|(_, value)| !is_token(value));
+            Value::Object(kept.map(|(key, value)| (key.clone(), without_tokens(value))).collect())
+        }
+        Value::Array(items) => Value::Array(items.iter().filter(|item| !has_token(item)).cloned().collect()),
+        other => other.clone(),
+    }
+}
+
+/// Merges pod templates: maps field by field, lists by the names of their items, else one behind the other.
 pub fn merge(into: &mut Value, from: &Value) {
     match (into, from) {
         (Value::Object(into), Value::Object(from)) => {
             for (key, value) in from {
-                if value.as_str().is_some_and(|text| text.contains("{{")) {
-                    continue;
-                }
                 match into.get_mut(key) {
                     Some(there) => merge(there, value),
-                    None => {
-                        let mut clean = if value.is_object() { Value::Object(Map::new()) } else { value.clone() };
-                        if value.is_object() {
-                            merge(&mut clean, value);
-                        }
-                        into.insert(key.clone(), clean);
-                    }
+                    None => drop(into.insert(key.clone(), value.clone())),
                 }
             }
         }

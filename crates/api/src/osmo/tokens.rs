@@ -1,6 +1,8 @@
 //! Tokens that stand for what is known only when a task runs: `{{host:task}}`, `{{workflow_id}}` and so on. They look like
 //! templates and are none: templates leave them alone, and pods get what they stand for.
 
+use crate::kinds::osmo::Task;
+
 /// What stands in for the braces while templates are rendered. They are of the private area of Unicode.
 const OPEN: &str = "\u{E002}";
 const CLOSE: &str = "\u{E003}";
@@ -60,6 +62,17 @@ pub fn all(text: &str) -> Vec<Token<'_>> {
     let mut found = Vec::new();
     walk(text, |_, token| found.extend(token));
     found
+}
+
+/// The tasks whose hosts a task names.
+pub fn hosts_of(task: &Task) -> impl Iterator<Item = &str> {
+    let environment = task.environment.values().filter_map(|value| value.as_str());
+    let files = task.files.iter().filter(|file| !file.base64).map(|file| file.contents.as_str());
+    let texts = task.command.iter().chain(&task.args).map(String::as_str).chain(environment).chain(files);
+    texts.flat_map(all).filter_map(|token| match token {
+        Token::Host(task) => Some(task),
+        _ => None,
+    })
 }
 
 /// The text with what its tokens stand for; those for which there is nothing stay.

@@ -6,7 +6,7 @@ use crate::osmo::with_pool;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use trellis_api::admission::Pools;
-use trellis_lower::osmo::{group_objects, groups, pool_objects, priority_classes};
+use trellis_lower::osmo::{groups, pool_objects, priority_classes, workflow_objects};
 
 /// Adds the gangs and pods that follow from workflows, as far as the input does not have them. Groups that wait for the
 /// outputs of others are not planned: those others will have left.
@@ -25,14 +25,13 @@ pub fn add(workflows: Vec<Object>, pools: &Pools, gathered: &mut Gathered) {
             let name = class.metadata.name.clone().unwrap_or_default();
             gathered.priority_classes.add_rendered("", &name, class, &origin);
         }
-        for group in groups(&workflow) {
+        for (group, (_, objects)) in groups(&workflow).iter().zip(workflow_objects(&workflow, pool)) {
             let needs: BTreeSet<&str> = group.needs().collect();
             if !needs.is_empty() {
                 let needs = needs.into_iter().collect::<Vec<_>>().join(", ");
                 eprintln!("note: {}: group {:?} waits for {needs} and is not planned", origin.title(), group.name);
                 continue;
             }
-            let objects = group_objects(&workflow, &group, pool);
             let namespace = workflow.metadata.namespace.as_deref().unwrap_or_default();
             if let Some(gang) = objects.pod_group {
                 let name = gang.metadata.name.clone().unwrap_or_default();

@@ -99,10 +99,7 @@ fn topology_of(group: &KaiPodGroup) -> Option<&str> {
 /// The same gang, with constraints that speak of another Topology.
 fn moved(group: &KaiPodGroup, topology: &str) -> Option<Write> {
     let mut spec = group.spec.clone();
-    let subs = spec.sub_groups.iter_mut().filter_map(|sub| sub.topology_constraint.as_mut());
-    for constraint in spec.topology_constraint.iter_mut().chain(subs) {
-        constraint.topology = constraint.topology.as_ref().map(|_| topology.to_owned());
-    }
+    lowered::speak_of(&mut spec, topology);
     let value = |spec| serde_json::to_value(spec).unwrap_or_default();
     let changes: Value = diff::merge(&value(&group.spec), &value(&spec))?;
     let metadata = &group.metadata;

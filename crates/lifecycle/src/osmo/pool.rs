@@ -1,31 +1,34 @@
 //! What is due for one pool: its queues and priority classes, its Topology, and what users can see of it.
 //!
-//! What pools share (the queue above theirs, the priority classes) is owned by all of them, so it goes with the last.
+//! What pools share (the queue above theirs, the priority classes) is owned by all of them, so it goes with the last. A finalizer holds a pool,
+//! and with it all that gangs rely on, until the last gang of the pool is gone.
 
-use super::condition;
 use super::kept;
+use super::{condition, short};
 use crate::children;
 use crate::diff;
 use crate::observed::ByName;
 use crate::picture::is_child_of;
 use crate::plan::{Action, Kind, Note, Plan, Target, Write, site};
-use crate::topology::NodeLabels;
+use crate::topology::{NodeLabels, listed};
 use jiff::Timestamp;
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use trellis_api::admission::validate_pool;
 use trellis_api::kinds::kai::{KaiPodGroup, Queue, Topology};
 use trellis_api::kinds::osmo::{Pool, PoolStatus};
-use trellis_api::names::{MANAGED_BY, label};
+use trellis_api::names::{MANAGED_BY, finalizer, label, osmo};
 use trellis_lower::osmo::{self as lowered, PoolObjects};
 
 /// Whether workflows can run in the pool.
 const READY: &str = "Ready";
-/// Whether the scheduler's Topology says what the pool says; only there while it has levels.
-const TOPOLOGY_IN_SYNC: &str = "TopologyInSync";
+/// Whether a deletion that was asked for has to wait; only there while one is.
+const DELETION_BLOCKED: &str = "DeletionBlocked";
 /// The conditions that we write; others' are left alone.
-const CONDITIONS: [&str; 2] = [READY, TOPOLOGY_IN_SYNC];
+const CONDITIONS: [&str; 4] = [Pool::ADMITTED, READY, Pool::TOPOLOGY_IN_SYNC, DELETION_BLOCKED];
 
 /// A pool as it was seen, with what its decisions look at.
 #[derive(Clone, Debug)]
@@ -44,18 +47,38 @@ pub struct PoolObserved<'a> {
     pub nodes: &'a [NodeLabels],
 }
 
-/// What is due for one pool. What a pool that is going has made goes by its owner references.
-pub fn decide(seen: &PoolObserved<'_>, now: Timestamp) -> Plan {
+/// What is due for one pool. Where it `judges`, nobody has looked at the pool before it was stored; what is not sound gets no objects.
+///
+/// What a pool that is gone has made goes by its owner references.
+pub fn decide(seen: &PoolObserved<'_>, judges: bool, now: Timestamp) -> Plan {
     let mut plan = Plan::default();
     let pool = seen.pool;
-    if pool.metadata.deletion_timestamp.is_some() {
+    let users = users(seen);
+    let is_going = pool.metadata.deletion_timestamp.is_some();
+    if is_going && (users.is_empty() || !is_held(pool)) {
+        plan.writes.extend(change_finalizer(pool, false));
         return plan;
+    }
+    let errors = if judges { validate_pool(pool).errors } else { Vec::new() };
+    if !errors.is_empty() {
+        let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        write_status(
+            seen,
+            &PoolObjects::default(),
+            &Said { refused: Some(all.join("; ")), judges, ..Said::default() },
+            now,
+            &mut plan,
+        );
+        return plan;
+    }
+    if !is_going {
+        plan.writes.extend(change_finalizer(pool, true));
     }
     let wanted = lowered::pool_objects(pool);
     let mut trouble = Vec::new();
     share_classes(seen, &mut plan);
     match &seen.queues {
-        Some(queues) => write_queues(pool, queues, &wanted, &mut trouble, &mut plan),
+        Some(queues) => write_queues(seen, queues, &wanted, &mut trouble, &mut plan),
         // Ours reads none, so they are not missed.
         None if pool.spec.scheduler_type() == "kai" => trouble.push(not_served("Queue")),
         None => {}
@@ -68,8 +91,43 @@ pub fn decide(seen: &PoolObserved<'_>, now: Timestamp) -> Plan {
         plan.confirm(Kind::Pool, &pool.metadata);
     }
     trouble.extend(in_sync.clone().and_then(Result::err));
-    write_status(seen, &wanted, in_sync, &trouble, now, &mut plan);
+    let blocked = is_going.then(|| format!("gangs run in it: {}", listed(&users)));
+    let said = Said { judges, refused: None, trouble: trouble.into_iter().next(), in_sync, blocked };
+    write_status(seen, &wanted, &said, now, &mut plan);
     plan
+}
+
+/// Namespace and name of every gang of the pool.
+fn users(seen: &PoolObserved<'_>) -> Vec<(String, String)> {
+    let pool = osmo::label_value(seen.pool.metadata.name.as_deref().unwrap_or_default());
+    let is_in_it = |group: &&Arc<KaiPodGroup>| {
+        let labels = group.metadata.labels.as_ref();
+        labels.and_then(|labels| labels.get(osmo::label::POOL)).is_some_and(|of| *of == pool)
+    };
+    let named = |group: &Arc<KaiPodGroup>| {
+        let metadata = &group.metadata;
+        (metadata.namespace.clone().unwrap_or_default(), metadata.name.clone().unwrap_or_default())
+    };
+    seen.pod_groups.iter().filter(is_in_it).map(named).collect()
+}
+
+fn is_held(pool: &Pool) -> bool {
+    pool.metadata.finalizers.iter().flatten().any(|name| name == finalizer::POOL)
+}
+
+/// Puts our finalizer on, or takes it off. The list is replaced as a whole, for the version that was seen.
+fn change_finalizer(pool: &Pool, wanted: bool) -> Option<Write> {
+    if is_held(pool) == wanted {
+        return None;
+    }
+    let metadata = &pool.metadata;
+    let mut finalizers = metadata.finalizers.clone().unwrap_or_default();
+    finalizers.retain(|name| name != finalizer::POOL);
+    finalizers.extend(wanted.then(|| finalizer::POOL.to_owned()));
+    let patch = json!({"metadata": {
+        "finalizers": finalizers, "resourceVersion": metadata.resource_version, "uid": metadata.uid,
+    }});
+    Some(Write { site: site::POOL_FINALIZER, target: Target::of(Kind::Pool, metadata), action: Action::Patch(patch) })
 }
 
 fn not_served(kind: &str) -> String {
@@ -116,7 +174,14 @@ fn share_classes(seen: &PoolObserved<'_>, plan: &mut Plan) {
     }
 }
 
-fn write_queues(pool: &Pool, queues: &ByName<Queue>, wanted: &PoolObjects, trouble: &mut Vec<String>, plan: &mut Plan) {
+fn write_queues(
+    seen: &PoolObserved<'_>,
+    queues: &ByName<Queue>,
+    wanted: &PoolObjects,
+    trouble: &mut Vec<String>,
+    plan: &mut Plan,
+) {
+    let pool = seen.pool;
     let name = |queue: &Queue| queue.metadata.name.clone().unwrap_or_default();
     if let Some(parent) = &wanted.parent_queue {
         match queues.get(&name(parent)) {
@@ -143,9 +208,12 @@ fn write_queues(pool: &Pool, queues: &ByName<Queue>, wanted: &PoolObjects, troub
             }
         }
     }
-    // Those that a former namespace or scheduler had.
-    let kept: Vec<String> = wanted.parent_queue.iter().chain(&wanted.queue).map(name).collect();
-    for (_, queue) in queues.iter().filter(|(name, _)| !kept.contains(name)) {
+    // Those that a former namespace or scheduler had go when no gang names them any more, and those above them then.
+    let mut kept: BTreeSet<String> = wanted.parent_queue.iter().chain(&wanted.queue).map(name).collect();
+    kept.extend(seen.pod_groups.iter().filter_map(|group| group.spec.queue.clone()));
+    let parents: Vec<String> = kept.iter().filter_map(|name| queues.get(name)?.spec.parent_queue.clone()).collect();
+    kept.extend(parents);
+    for (_, queue) in queues.iter().filter(|(name, _)| !kept.contains(*name)) {
         if owns_alone(&queue.metadata, pool) {
             plan.delete(site::POOL_GONE, Kind::KaiQueue, &queue.metadata, true);
         } else {
@@ -166,28 +234,47 @@ pub(super) fn owns_alone(metadata: &ObjectMeta, pool: &Pool) -> bool {
     is_ours(metadata, pool) && matches!(owners, [owner] if Some(&owner.uid) == pool.metadata.uid.as_ref())
 }
 
-fn write_status(
-    seen: &PoolObserved<'_>,
-    wanted: &PoolObjects,
+/// What the conditions of a pool come from.
+#[derive(Default)]
+struct Said {
+    judges: bool,
+    /// Why it is not sound.
+    refused: Option<String>,
+    /// Why workflows cannot run in it.
+    trouble: Option<String>,
     in_sync: Option<Result<(), String>>,
-    trouble: &[String],
-    now: Timestamp,
-    plan: &mut Plan,
-) {
+    /// Why its deletion waits.
+    blocked: Option<String>,
+}
+
+fn write_status(seen: &PoolObserved<'_>, wanted: &PoolObjects, said: &Said, now: Timestamp, plan: &mut Plan) {
     let pool = seen.pool;
     let metadata = &pool.metadata;
     let old = pool.status.clone().unwrap_or_default();
     let one =
         |type_: &str, said: (&str, &str, String)| condition(&old.conditions, type_, said, metadata.generation, now);
-    let ready = match trouble.first() {
-        None => ("True", "Ready", String::new()),
-        Some(first) => ("False", "NotReady", first.clone()),
+    let mut conditions = Vec::new();
+    if said.judges {
+        conditions.push(one(
+            Pool::ADMITTED,
+            match &said.refused {
+                Some(why) => ("False", "Refused", short(why)),
+                None => ("True", "Admitted", String::new()),
+            },
+        ));
+    }
+    let ready = match (&said.refused, &said.blocked, &said.trouble) {
+        (Some(why), ..) => ("False", "Refused", short(why)),
+        (None, Some(why), _) => ("False", "Deleted", format!("is being deleted; {why}")),
+        (None, None, Some(why)) => ("False", "NotReady", why.clone()),
+        (None, None, None) => ("True", "Ready", String::new()),
     };
-    let mut conditions = vec![one(READY, ready)];
-    conditions.extend(in_sync.map(|in_sync| match in_sync {
-        Ok(()) => one(TOPOLOGY_IN_SYNC, ("True", "InSync", String::new())),
-        Err(why) => one(TOPOLOGY_IN_SYNC, ("False", "OutOfSync", why)),
+    conditions.push(one(READY, ready));
+    conditions.extend(said.in_sync.as_ref().map(|in_sync| match in_sync {
+        Ok(()) => one(Pool::TOPOLOGY_IN_SYNC, ("True", "InSync", String::new())),
+        Err(why) => one(Pool::TOPOLOGY_IN_SYNC, ("False", "OutOfSync", why.clone())),
     }));
+    conditions.extend(said.blocked.as_ref().map(|why| one(DELETION_BLOCKED, ("True", "Used", why.clone()))));
     note_changes(pool, &old, &conditions, plan);
     conditions.extend(old.conditions.iter().filter(|it| !CONDITIONS.contains(&it.type_.as_str())).cloned());
     let (nodes, levels) = lowered::levels(&pool.spec, seen.nodes.iter().map(|node| &*node.labels));

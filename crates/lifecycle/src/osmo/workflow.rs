@@ -1,10 +1,10 @@
 //! What is due for one workflow. Its status is written before anything that follows from it: a pod that is begun anew is counted once,
 //! whoever goes on, and a group that has ended has ended before its pods are taken away.
 
-use super::condition;
+use super::{condition, short};
 use crate::children;
 use crate::diff;
-use crate::observed::ByName;
+use crate::observed::{ByName, Failure};
 use crate::picture::is_owned_by;
 use crate::plan::{Action, Confirm, Kind, Note, Plan, Target, Write, site};
 use crate::pod::Pod;
@@ -25,8 +25,6 @@ const ADMITTED: &str = "Admitted";
 const COMPLETE: &str = "Complete";
 /// The conditions that we write; others' are left alone.
 const CONDITIONS: [&str; 2] = [ADMITTED, COMPLETE];
-/// At most so many characters of a message are kept.
-const MESSAGE_MAX: usize = 4_000;
 
 /// A workflow as it was seen, with everything that carries its name as a label in its namespace.
 #[derive(Clone, Debug, Default)]
@@ -43,16 +41,20 @@ pub struct WorkflowObserved {
     pub files: ByName<ConfigMap>,
 }
 
-/// What is due for one workflow. Where it `judges`, nobody has looked at the workflow before it was stored.
+/// What is due for one workflow. Where it `judges`, nobody has looked at the workflow before it was stored. `failures` are the writes of
+/// the last pass that could not be carried out.
 ///
 /// What a workflow that is gone has left behind goes by its owner references.
-pub fn decide(observed: &WorkflowObserved, pools: &Pools, judges: bool, now: Timestamp) -> Plan {
+pub fn decide(observed: &WorkflowObserved, pools: &Pools, judges: bool, failures: &[Failure], now: Timestamp) -> Plan {
     let mut plan = Plan::default();
     let Some(workflow) = observed.workflow.as_deref().filter(|it| it.metadata.deletion_timestamp.is_none()) else {
         return plan;
     };
-    let has_begun = workflow.status.iter().flat_map(|status| &status.groups).any(|group| group.queued_at.is_some());
-    let errors = match judges && !has_begun {
+    let old = workflow.status.as_ref();
+    let has_begun = old.iter().flat_map(|status| &status.groups).any(|group| group.queued_at.is_some());
+    // Nothing more comes of one that has ended or is to end, so nothing of it is judged any more.
+    let is_over = workflow.spec.cancel || old.is_some_and(|status| status.state.is_final());
+    let errors = match judges && !has_begun && !is_over {
         true => validate_workflow(workflow, None, pools).errors,
         false => Vec::new(),
     };
@@ -64,8 +66,13 @@ pub fn decide(observed: &WorkflowObserved, pools: &Pools, judges: bool, now: Tim
         write_status(workflow, status, &refused, now, &mut plan);
         return plan;
     }
-    let due = lowered::decide(&seen(workflow, observed, pools), now);
-    let admitted = judges.then(|| (ADMITTED, "True", "Admitted", String::new()));
+    let trouble = failures.first().map(|failure| short(&failure.description));
+    let due = lowered::decide(&Seen { trouble, ..seen(workflow, observed, pools) }, now);
+    let judged = old.and_then(|status| status.conditions.iter().find(|it| it.type_ == ADMITTED));
+    let admitted = judges.then(|| match judged.filter(|_| is_over && !has_begun) {
+        Some(judged) => (ADMITTED, judged.status.as_str(), judged.reason.as_str(), judged.message.clone()),
+        None => (ADMITTED, "True", "Admitted", String::new()),
+    });
     let complete = match due.status.state {
         State::Completed => (COMPLETE, "True", "Completed", String::new()),
         state if state.is_failure() => (COMPLETE, "False", "Failed", due.status.message.clone().unwrap_or_default()),
@@ -144,6 +151,7 @@ fn seen(workflow: &Workflow, observed: &WorkflowObserved, pools: &Pools) -> Seen
                 Some((name.clone(), lowered::read_levels(written)))
             })
             .collect(),
+        trouble: None,
     }
 }
 
@@ -187,13 +195,6 @@ fn explanation(group: &KaiPodGroup) -> Option<String> {
         let messages: Vec<&str> = reasons.filter_map(|reason| reason["message"].as_str()).collect();
         (!messages.is_empty()).then(|| short(&messages.join("; ")))
     })
-}
-
-fn short(text: &str) -> String {
-    match text.char_indices().nth(MESSAGE_MAX) {
-        Some((end, _)) => format!("{} …", &text[..end]),
-        None => text.to_owned(),
-    }
 }
 
 /// What conditions say: type, status, reason, message.

@@ -3,17 +3,17 @@
 //! A pure function of what was seen and the time. Nothing is remembered but what stands in the status, which is to be
 //! written before anything else of the plan is done: a pod that is begun anew is counted once, whoever goes on.
 
-use super::group::{self, GroupObjects, group_objects};
+use super::group::{self, GroupObjects, Hosts, objects_with};
 use super::seen::{Seen, SeenPod};
 use super::status::{self, Ended};
-use super::{name, pods, written_levels};
+use super::{name, pool_name, read_levels, written_levels};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use trellis_api::kinds::osmo::{GroupStatus, Pool, PoolSpec, State, Task, TaskGroup, TaskStatus, WorkflowStatus};
-use trellis_api::names::{annotation, osmo};
+use trellis_api::names::osmo;
 use trellis_api::osmo::units;
 
 /// How often a task is begun anew.
@@ -47,9 +47,19 @@ pub fn decide(seen: &Seen, now: Timestamp) -> Plan {
     if plan.status.pool.is_none() {
         plan.status.pool = seen.pool.as_ref().and_then(|pool| pool.metadata.name.clone());
     }
-    for group in group::groups(workflow) {
+    let groups = group::groups(workflow);
+    let hosts = Hosts::of(workflow);
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    for (i, group) in groups.iter().enumerate() {
+        for task in &group.tasks {
+            places.entry(&task.name).or_insert(i);
+        }
+    }
+    for group in &groups {
         let was = status::before(before, &group.name).cloned();
-        let decided = Deciding { seen, group: &group, now, plan: &mut plan }.group(was.unwrap_or_default());
+        let gang = osmo::group(name(workflow), &group.name);
+        let deciding = Deciding { seen, hosts: &hosts, places: &places, group, gang, now, plan: &mut plan };
+        let decided = deciding.group(was.unwrap_or_default());
         plan.status.groups.push(decided);
     }
     (plan.status.state, plan.status.message) = status::of_workflow(&plan.status.groups);
@@ -59,7 +69,12 @@ pub fn decide(seen: &Seen, now: Timestamp) -> Plan {
 /// One group, while it is decided.
 struct Deciding<'a> {
     seen: &'a Seen,
+    hosts: &'a Hosts<'a>,
+    /// For each task the position of its group.
+    places: &'a BTreeMap<&'a str, usize>,
     group: &'a TaskGroup,
+    /// Name of its PodGroup.
+    gang: String,
     now: Timestamp,
     plan: &'a mut Plan,
 }
@@ -87,58 +102,94 @@ impl Deciding<'_> {
             }
             None => {}
         }
-        let pool = self.pool();
+        let pool = self.pool(&status);
+        // The pool may have changed since the workflow was admitted, or since the group was queued; what is required is not passed over.
+        if let Some(why) = pool.as_ref().filter(|_| !self.is_made()).and_then(|pool| self.refused(pool)) {
+            return self.end(status, State::FailedSubmission, Some(why));
+        }
+        let hindrance = self.hindrance(pool.as_ref(), status.queued_at.is_some());
         if status.queued_at.is_none() {
-            let Some(pool) = &pool else {
-                let message = Some("its pool is not there".to_owned());
-                return GroupStatus { state: State::Processing, message, ..status };
-            };
-            // The pool may have changed since the workflow was admitted; what is required is not passed over.
-            if let Some(key) = self.unknown_key(pool) {
-                let message = format!("its pool has no topology key {key:?} any more");
-                return self.end(status, State::FailedSubmission, Some(message));
+            if hindrance.is_some() {
+                return GroupStatus { state: State::Processing, message: hindrance, ..status };
             }
             status.queued_at = Some(Time(self.now));
+            let levels = pool.iter().map(|pool| written_levels(&pool.spec.topology_keys));
+            status.levels = levels.into_iter().find(|levels| !levels.is_empty());
         }
-        let create = self.tasks(&mut status, pool.as_ref());
-        let status = self.outcome(status, pool.as_ref());
-        if !status.state.is_final() && create != GroupObjects::default() {
+        let create = self.tasks(&mut status, pool.as_ref().filter(|_| hindrance.is_none()));
+        let mut status = self.outcome(status, pool.as_ref());
+        if status.state.is_final() {
+            return status;
+        }
+        if matches!(status.state, State::Processing | State::Rescheduled) {
+            status.message = hindrance.or_else(|| self.seen.trouble.clone());
+        }
+        if create != GroupObjects::default() {
             self.plan.create.push(create);
         }
         status
     }
 
-    /// The pool, with the levels that the group was made for.
-    fn pool(&self) -> Option<Pool> {
+    /// Whether the gang is there, or was and is on its way out.
+    fn is_made(&self) -> bool {
+        self.seen.pod_groups.contains(&self.gang) || self.seen.levels.contains_key(&self.gang)
+    }
+
+    /// The pool, with the levels that the group was made for: those of its gang, else those that it was queued with.
+    fn pool(&self, status: &GroupStatus) -> Option<Pool> {
         let mut pool = self.seen.pool.clone()?;
-        let gang = osmo::group(name(&self.seen.workflow), &self.group.name);
-        if let Some(levels) = self.seen.levels.get(&gang) {
+        if let Some(levels) = self.seen.levels.get(&self.gang) {
             pool.spec.topology_keys.clone_from(levels);
+        } else if let Some(levels) = &status.levels {
+            pool.spec.topology_keys = read_levels(levels);
         }
         Some(pool)
     }
 
-    /// A level that tasks speak of and the pool does not have.
-    fn unknown_key(&self, pool: &Pool) -> Option<String> {
+    /// Levels that tasks of the group speak of.
+    fn keys(&self) -> impl Iterator<Item = &str> {
         let spec = &self.seen.workflow.spec;
         let asked = self.group.tasks.iter().filter_map(|task| spec.resource_of(task));
-        let mut keys = asked.flat_map(|resource| &resource.topology).map(|requirement| &requirement.key);
-        keys.find(|key| pool.spec.level(key).is_none()).cloned()
+        asked.flat_map(|resource| &resource.topology).map(|requirement| requirement.key.as_str())
+    }
+
+    /// Why the pool cannot take the group at all: nobody would keep to what its tasks ask for.
+    fn refused(&self, pool: &Pool) -> Option<String> {
+        if let Some(key) = self.keys().next().filter(|_| !pool.spec.knows_topology()) {
+            return Some(format!("the scheduler of its pool knows no topology, and it asks for {key:?}"));
+        }
+        let unknown = self.keys().find(|key| pool.spec.level(key).is_none())?;
+        Some(format!("its pool has no topology key {unknown:?} any more"))
+    }
+
+    /// Why nothing can be made for the group now.
+    fn hindrance(&self, pool: Option<&Pool>, has_begun: bool) -> Option<String> {
+        let (Some(pool), Some(now)) = (pool, &self.seen.pool) else {
+            return Some("its pool is not there".to_owned());
+        };
+        if !has_begun && now.is_refused() {
+            return Some("its pool was refused; its status says why".to_owned());
+        }
+        if !has_begun && now.metadata.deletion_timestamp.is_some() {
+            return Some("its pool is being deleted".to_owned());
+        }
+        if self.is_made() && !pool.spec.knows_topology() {
+            return Some("the scheduler of its pool knows no gangs any more".to_owned());
+        }
+        // A gang is made when the Topology that it names has the levels that it speaks of, so that it is never placed by others.
+        let is_current = pool.spec.topology_keys == now.spec.topology_keys;
+        let waits = !self.is_made() && is_current && self.keys().next().is_some() && !now.has_topology();
+        waits.then(|| "waits for its pool's Topology".to_owned())
     }
 
     /// The first group that this one needs and that has not completed.
     fn upstream(&self) -> Option<(State, String)> {
-        let all = group::groups(&self.seen.workflow);
-        let needed =
-            all.iter().filter(|other| self.group.needs().any(|need| other.tasks.iter().any(|task| task.name == need)));
-        let states = needed.map(|other| {
-            let decided = self.plan.status.groups.iter().find(|group| group.name == other.name);
-            (decided.map(|group| group.state).unwrap_or_default(), other.name.clone())
-        });
-        let open: Vec<(State, String)> = states.filter(|(state, _)| *state != State::Completed).collect();
-        let failed = open.iter().find(|(state, _)| state.is_failure());
-        let failed = failed.map(|(_, name)| (State::FailedUpstream, name.clone()));
-        failed.or_else(|| open.first().map(|(_, name)| (State::Waiting, name.clone())))
+        let needed: BTreeSet<usize> = self.group.needs().filter_map(|task| self.places.get(task)).copied().collect();
+        let decided = needed.into_iter().filter_map(|place| self.plan.status.groups.get(place));
+        let open: Vec<&GroupStatus> = decided.filter(|group| group.state != State::Completed).collect();
+        let failed = open.iter().find(|group| group.state.is_failure());
+        let failed = failed.map(|group| (State::FailedUpstream, group.name.clone()));
+        failed.or_else(|| open.first().map(|group| (State::Waiting, group.name.clone())))
     }
 
     /// Every task by its pod; what is missing is made.
@@ -154,7 +205,7 @@ impl Deciding<'_> {
                 Some(pod) => self.pod(task, pod, now),
                 None => {
                     if now.pod.is_some() && now.given_up != now.pod {
-                        give_up(now, "its pod is gone");
+                        give_up(now, "its pod is gone", State::FailedPreempted);
                     }
                     if !now.state.is_final() {
                         now.state = if now.retries > 0 { State::Rescheduled } else { State::Processing };
@@ -166,21 +217,22 @@ impl Deciding<'_> {
         let Some(pool) = pool.filter(|pool| !missing.is_empty() || !self.is_furnished(pool)) else {
             return GroupObjects::default();
         };
-        let objects = group_objects(workflow, self.group, pool);
+        let objects = objects_with(workflow, self.group, pool, self.hosts, &missing);
         let is_missing =
             |name: &Option<String>, there: &BTreeSet<String>| name.as_ref().is_some_and(|name| !there.contains(name));
-        let create = GroupObjects {
+        let files = objects.files.into_iter().filter(|object| is_missing(&object.metadata.name, &self.seen.files));
+        let mut create = GroupObjects {
             pod_group: objects.pod_group.filter(|object| is_missing(&object.metadata.name, &self.seen.pod_groups)),
             service: objects.service.filter(|object| is_missing(&object.metadata.name, &self.seen.services)),
-            files: objects.files,
-            pods: pods::task_pods(workflow, self.group, pool, &missing),
+            files: files.collect(),
+            pods: objects.pods,
         };
-        let files = create.files.iter().filter(|object| is_missing(&object.metadata.name, &self.seen.files));
-        let files = files.cloned().collect();
-        let mut create = GroupObjects { files, ..create };
-        if let Some(gang) = create.pod_group.as_mut().filter(|_| !pool.spec.topology_keys.is_empty()) {
+        let now = self.seen.pool.as_ref().map(|pool| &pool.spec.topology_keys);
+        if let Some(gang) = create.pod_group.as_mut().filter(|_| now != Some(&pool.spec.topology_keys)) {
+            // The pool's own Topology has other levels by now; theirs are kept in one that the pool makes for the gang.
+            let topology = osmo::topology(pool.spec.namespace(), pool_name(pool));
             let levels = written_levels(&pool.spec.topology_keys);
-            gang.metadata.annotations.get_or_insert_default().insert(annotation::POOL_LEVELS.to_owned(), levels);
+            group::speak_of(&mut gang.spec, &osmo::kept_topology(&topology, &levels));
         }
         create
     }
@@ -188,10 +240,9 @@ impl Deciding<'_> {
     /// Whether what stands around the pods is there.
     fn is_furnished(&self, pool: &Pool) -> bool {
         let workflow = name(&self.seen.workflow);
-        let gang = osmo::group(workflow, &self.group.name);
         let with_files = self.group.tasks.iter().filter(|task| !task.files.is_empty());
-        (!pool.spec.knows_topology() || self.seen.pod_groups.contains(&gang))
-            && (self.group.tasks.len() < 2 || self.seen.services.contains(&gang))
+        (!pool.spec.knows_topology() || self.seen.pod_groups.contains(&self.gang))
+            && (!self.hosts.are_found(&self.group.name) || self.seen.services.contains(&self.gang))
             && with_files.into_iter().all(|task| self.seen.files.contains(&osmo::task(workflow, &task.name)))
     }
 
@@ -204,7 +255,7 @@ impl Deciding<'_> {
         // How a pod ends that was told to go says nothing of its task.
         if pod.is_terminating {
             if now.given_up.as_ref() != Some(&pod.uid) {
-                give_up(now, "its pod was deleted");
+                give_up(now, "its pod was deleted", State::FailedPreempted);
             }
             if !now.state.is_final() {
                 now.state = State::Rescheduled;
@@ -224,7 +275,9 @@ impl Deciding<'_> {
             }
             Ended::Again => {
                 if now.given_up.as_ref() != Some(&pod.uid) {
-                    give_up(now, "its pod did not last");
+                    // One that had to leave is not to blame; one that ended by itself is.
+                    let last = if pod.is_disrupted { State::FailedPreempted } else { State::Failed };
+                    give_up(now, "its pod did not last", last);
                 }
                 if !now.state.is_final() {
                     now.state = State::Rescheduled;
@@ -240,20 +293,24 @@ impl Deciding<'_> {
         if state.is_final() {
             return self.end(status, state, message);
         }
+        // One that had its place and never ran waits for another from now on.
+        let is_back = status.started_at.is_none() && status.state >= State::Initializing && state < State::Initializing;
+        if is_back {
+            status.queued_at = Some(Time(self.now));
+        }
         status.state = state;
         status.message = message;
         if state == State::Running && status.started_at.is_none() {
             status.started_at = Some(Time(self.now));
         }
         if state == State::Scheduling {
-            let gang = osmo::group(name(&self.seen.workflow), &self.group.name);
-            status.message = self.seen.explanations.get(&gang).cloned();
+            status.message = self.seen.explanations.get(&self.gang).cloned();
         }
         let timeout = self.seen.workflow.spec.timeout.clone().unwrap_or_default();
         let without = PoolSpec::default();
         let spec = pool.map_or(&without, |pool| &pool.spec);
-        let (since, limit, late) = match &status.started_at {
-            Some(started) => {
+        let (since, limit, late) = match (&status.started_at, &status.queued_at) {
+            (Some(started), _) => {
                 let limit = limit(
                     timeout.exec_timeout.as_ref(),
                     spec.default_exec_timeout.as_ref(),
@@ -261,14 +318,16 @@ impl Deciding<'_> {
                 );
                 (started.0, limit, State::FailedExecTimeout)
             }
-            None => {
+            (None, Some(queued)) if state < State::Initializing => {
                 let limit = limit(
                     timeout.queue_timeout.as_ref(),
                     spec.default_queue_timeout.as_ref(),
                     spec.max_queue_timeout.as_ref(),
                 );
-                (status.queued_at.as_ref().map_or(self.now, |time| time.0), limit, State::FailedQueueTimeout)
+                (queued.0, limit, State::FailedQueueTimeout)
             }
+            // It has its place, and is starting.
+            (None, _) => return status,
         };
         let deadline = SignedDuration::try_from(limit).ok().and_then(|limit| since.checked_add(limit).ok());
         let Some(deadline) = deadline else { return status };
@@ -303,17 +362,16 @@ impl Deciding<'_> {
                 are_going = false;
             }
         }
-        let gang = osmo::group(workflow, &self.group.name);
-        let is_there = self.seen.pod_groups.contains(&gang);
-        self.plan.release.extend(Some(gang).filter(|_| are_going && is_there));
+        let is_there = self.seen.pod_groups.contains(&self.gang);
+        self.plan.release.extend(Some(self.gang.clone()).filter(|_| are_going && is_there));
     }
 }
 
-/// Counts a pod that is lost, once.
-fn give_up(task: &mut TaskStatus, why: &str) {
+/// Counts a pod that is lost, once; after too many the task ends so.
+fn give_up(task: &mut TaskStatus, why: &str, last: State) {
     task.given_up.clone_from(&task.pod);
     if task.retries >= RETRIES_MAX {
-        task.state = State::FailedPreempted;
+        task.state = last;
         task.message = Some(format!("{why}, and it was begun anew {RETRIES_MAX} times already"));
     } else {
         task.retries += 1;

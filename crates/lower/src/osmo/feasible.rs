@@ -1,6 +1,6 @@
 //! Said at submission: what a workflow requires and this cluster can never give, even empty.
 
-use super::group::{group_objects, groups};
+use super::group::workflow_objects;
 use super::pool::{pool_objects, priority_classes};
 use crate::problem::{Observed, Problem, problem};
 use k8s_openapi::api::core::v1::{Node, Pod};
@@ -30,10 +30,9 @@ pub fn never_fits(workflow: &Workflow, pool: &Pool, cluster: &Cluster<'_>) -> Ve
     let topology = pool_objects(pool).topology;
     let classes = priority_classes();
     // Each by itself: groups that run one after the other need not fit side by side.
-    groups(workflow)
-        .iter()
-        .filter_map(|group| {
-            let objects = group_objects(workflow, group, pool);
+    workflow_objects(workflow, pool)
+        .into_iter()
+        .filter_map(|(name, objects)| {
             let pods: Vec<&Pod> = objects.pods.iter().collect();
             let observed = Observed {
                 nodes: cluster.nodes.clone(),
@@ -51,7 +50,7 @@ pub fn never_fits(workflow: &Workflow, pool: &Pool, cluster: &Cluster<'_>) -> Ve
             let plan = plan_on(&mut snapshot, &gangs, Options::default());
             let explanation = explain_on(&mut snapshot, &gangs, &plan, Options::default()).into_iter().next()?;
             let never = explanation.empty_cluster == Some(EmptyCluster::Never);
-            never.then(|| (group.name.clone(), explanation.text))
+            never.then_some((name, explanation.text))
         })
         .collect()
 }

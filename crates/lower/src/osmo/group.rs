@@ -1,20 +1,21 @@
 //! What follows from a task group: a PodGroup, a headless Service, files, pods.
 
 use super::tree::{Node, Tree, tree};
-use super::{group_labels, namespace, owned, pods, pool_name};
+use super::{group_labels, name, namespace, owned, pods, pool_name, written_levels};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service, ServiceSpec};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use trellis_api::kinds::kai::{KaiPodGroup, KaiPodGroupSpec, KaiSubGroup, KaiTopologyConstraint};
 use trellis_api::kinds::osmo::{Pool, TaskGroup, Workflow};
 use trellis_api::names::{annotation, label, osmo};
+use trellis_api::osmo::tokens;
 
 /// Everything that follows from a group.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GroupObjects {
     /// The gang; none where the scheduler knows none.
     pub pod_group: Option<KaiPodGroup>,
-    /// By which tasks find each other; none for a task alone.
+    /// By which tasks are found; none for a task alone that nobody asks for.
     pub service: Option<Service>,
     /// Files that tasks find.
     pub files: Vec<ConfigMap>,
@@ -31,21 +32,95 @@ pub fn groups(workflow: &Workflow) -> Vec<Cow<'_, TaskGroup>> {
 
 /// Objects of a group as they are first made.
 pub fn group_objects(workflow: &Workflow, group: &TaskGroup, pool: &Pool) -> GroupObjects {
+    let all: Vec<(usize, i32)> = (0..group.tasks.len()).map(|task| (task, 0)).collect();
+    objects_with(workflow, group, pool, &Hosts::of(workflow), &all)
+}
+
+/// Objects of every group as they are first made, with the names of the groups.
+pub fn workflow_objects(workflow: &Workflow, pool: &Pool) -> Vec<(String, GroupObjects)> {
+    let hosts = Hosts::of(workflow);
+    let objects = |group: &TaskGroup| {
+        let all: Vec<(usize, i32)> = (0..group.tasks.len()).map(|task| (task, 0)).collect();
+        (group.name.clone(), objects_with(workflow, group, pool, &hosts, &all))
+    };
+    groups(workflow).iter().map(|group| objects(group)).collect()
+}
+
+/// Objects of a group, with the pods of these tasks, each begun anew so many times.
+pub(super) fn objects_with(
+    workflow: &Workflow,
+    group: &TaskGroup,
+    pool: &Pool,
+    hosts: &Hosts<'_>,
+    tasks: &[(usize, i32)],
+) -> GroupObjects {
     let tree = tree(group, &workflow.spec, &pool.spec);
-    let maker = pods::Maker::new(workflow, group, pool, &tree);
+    let maker = pods::Maker::new(workflow, group, pool, &tree, hosts);
     GroupObjects {
         pod_group: pool.spec.knows_topology().then(|| pod_group(workflow, group, pool, &tree)),
-        service: (group.tasks.len() > 1).then(|| service(workflow, group)),
+        service: hosts.are_found(&group.name).then(|| service(workflow, group)),
         files: (0..group.tasks.len()).filter_map(|task| maker.files(task)).collect(),
-        pods: (0..group.tasks.len()).map(|task| maker.pod(task, 0)).collect(),
+        pods: tasks.iter().map(|(task, retry)| maker.pod(*task, *retry)).collect(),
+    }
+}
+
+/// Where the tasks of a workflow are reached. Put together once: tasks may be many, and all of them may name hosts.
+#[derive(Debug)]
+pub struct Hosts<'a> {
+    workflow: &'a Workflow,
+    /// For each task its group; none for a task alone.
+    homes: BTreeMap<&'a str, Option<&'a str>>,
+    /// Groups that have a name in the DNS.
+    found: BTreeSet<String>,
+}
+
+impl<'a> Hosts<'a> {
+    /// The hosts of a workflow.
+    pub fn of(workflow: &'a Workflow) -> Self {
+        let spec = &workflow.spec;
+        let in_groups = || spec.groups.iter().flat_map(|group| group.tasks.iter().map(move |task| (task, Some(group))));
+        let tasks = || in_groups().chain(spec.tasks.iter().map(|task| (task, None)));
+        let mut homes = BTreeMap::new();
+        for (task, group) in tasks() {
+            homes.entry(task.name.as_str()).or_insert(group.map(|group| group.name.as_str()));
+        }
+        let with_peers = spec.groups.iter().filter(|group| group.tasks.len() > 1);
+        let mut hosts = Self { workflow, homes, found: with_peers.map(|group| group.name.clone()).collect() };
+        let named = tasks().flat_map(|(task, _)| tokens::hosts_of(task));
+        let named: BTreeSet<String> = named.filter_map(|task| hosts.home(task)).collect();
+        hosts.found.extend(named);
+        hosts
+    }
+
+    /// The group of a task.
+    fn home(&self, task: &str) -> Option<String> {
+        Some(self.homes.get(task)?.map_or_else(|| osmo::lone_group(task), str::to_owned))
+    }
+
+    /// Whether tasks of the group are looked for by name: by their peers, or by anybody who names one of them.
+    pub(super) fn are_found(&self, group: &str) -> bool {
+        self.found.contains(group)
+    }
+
+    /// The full name by which others reach a task, wherever it is.
+    pub(super) fn host(&self, task: &str) -> Option<String> {
+        Some(osmo::task_dns(name(self.workflow), &self.home(task)?, task, namespace(self.workflow)))
+    }
+}
+
+/// Has the constraints of a gang speak of another Topology.
+pub fn speak_of(gang: &mut KaiPodGroupSpec, topology: &str) {
+    let subs = gang.sub_groups.iter_mut().filter_map(|sub| sub.topology_constraint.as_mut());
+    for constraint in gang.topology_constraint.iter_mut().chain(subs) {
+        constraint.topology = constraint.topology.as_ref().map(|_| topology.to_owned());
     }
 }
 
 /// The PodGroup: step 6 of 004, with `minMember` on leaves only where there are subgroups.
 fn pod_group(workflow: &Workflow, group: &TaskGroup, pool: &Pool, tree: &Tree) -> KaiPodGroup {
-    let (home, name) = (pool.spec.namespace(), pool_name(pool));
-    let queue = osmo::queue(home, name);
-    let topology = osmo::topology(home, name);
+    let home = pool.spec.namespace();
+    let queue = osmo::queue(home, pool_name(pool));
+    let topology = osmo::topology(home, pool_name(pool));
     let label_of = |level: usize| pool.spec.topology_keys[level].label.clone();
     let constraint = |required: Option<usize>, preferred: Option<usize>| {
         (required.is_some() || preferred.is_some()).then(|| KaiTopologyConstraint {
@@ -67,8 +142,13 @@ fn pod_group(workflow: &Workflow, group: &TaskGroup, pool: &Pool, tree: &Tree) -
     let mut labels = group_labels(workflow, &group.name);
     labels.insert(label::KAI_QUEUE.to_owned(), queue.clone());
     labels.insert(osmo::label::OLD_QUEUE.to_owned(), queue.clone());
-    let mut metadata = owned(workflow, osmo::group(super::name(workflow), &group.name), labels);
-    metadata.annotations = Some(BTreeMap::from([(annotation::KAI_SKIP_POD_GROUPER.to_owned(), "true".to_owned())]));
+    labels.insert(osmo::label::POOL.to_owned(), osmo::label_value(pool_name(pool)));
+    let mut metadata = owned(workflow, osmo::group(name(workflow), &group.name), labels);
+    let mut annotations = BTreeMap::from([(annotation::KAI_SKIP_POD_GROUPER.to_owned(), "true".to_owned())]);
+    if !pool.spec.topology_keys.is_empty() {
+        annotations.insert(annotation::POOL_LEVELS.to_owned(), written_levels(&pool.spec.topology_keys));
+    }
+    metadata.annotations = Some(annotations);
     KaiPodGroup {
         metadata,
         spec: KaiPodGroupSpec {
@@ -99,14 +179,7 @@ fn service(workflow: &Workflow, group: &TaskGroup) -> Service {
             publish_not_ready_addresses: Some(true),
             ..ServiceSpec::default()
         }),
-        metadata: owned(workflow, osmo::group(super::name(workflow), &group.name), labels),
+        metadata: owned(workflow, osmo::group(name(workflow), &group.name), labels),
         status: None,
     }
-}
-
-/// The full name by which others reach a task, wherever it is.
-pub(super) fn host(workflow: &Workflow, task: &str) -> Option<String> {
-    let groups = workflow.spec.all_groups();
-    let group = groups.iter().find(|group| group.tasks.iter().any(|other| other.name == task))?;
-    Some(osmo::task_dns(super::name(workflow), &group.name, task, namespace(workflow)))
 }

@@ -1,15 +1,15 @@
 //! Pods of tasks. A task's pod is the same however often it is begun anew, but for its number: it names the same leaf.
 
+use super::group::Hosts;
 use super::tree::Tree;
-use super::{group, group_labels, name, owned, pool_name};
+use super::{group_labels, name, owned, pool_name};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{
-    Affinity, ConfigMap, ConfigMapVolumeSource, Container, EnvVar, HostPathVolumeSource, NodeAffinity, NodeSelector,
-    NodeSelectorRequirement, NodeSelectorTerm, Pod, PodSpec, ResourceRequirements, SecurityContext, Volume,
-    VolumeMount,
+    ConfigMap, ConfigMapVolumeSource, Container, EnvVar, HostPathVolumeSource, NodeSelectorRequirement,
+    NodeSelectorTerm, Pod, PodSpec, ResourceRequirements, SecurityContext, Volume, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use trellis_api::kinds::osmo::{Pool, ResourceSpec, Task, TaskGroup, Workflow};
 use trellis_api::names::{annotation, label, osmo, resource};
@@ -23,14 +23,8 @@ const FILES: &str = "osmo-files";
 
 /// A task's pod, begun anew so many times.
 pub fn task_pod(workflow: &Workflow, group: &TaskGroup, pool: &Pool, task: usize, retry: i32) -> Pod {
-    Maker::new(workflow, group, pool, &super::tree(group, &workflow.spec, &pool.spec)).pod(task, retry)
-}
-
-/// Pods of tasks of a group, each begun anew so many times.
-pub(super) fn task_pods(workflow: &Workflow, group: &TaskGroup, pool: &Pool, tasks: &[(usize, i32)]) -> Vec<Pod> {
-    let tree = super::tree(group, &workflow.spec, &pool.spec);
-    let maker = Maker::new(workflow, group, pool, &tree);
-    tasks.iter().map(|(task, retry)| maker.pod(*task, *retry)).collect()
+    let (tree, hosts) = (super::tree(group, &workflow.spec, &pool.spec), Hosts::of(workflow));
+    Maker::new(workflow, group, pool, &tree, &hosts).pod(task, retry)
 }
 
 /// Makes the pods of a group.
@@ -40,18 +34,25 @@ pub(super) struct Maker<'a> {
     pool: &'a Pool,
     /// For each task the name of its leaf.
     leaves: Vec<Option<&'a str>>,
+    hosts: &'a Hosts<'a>,
 }
 
 impl<'a> Maker<'a> {
-    pub fn new(workflow: &'a Workflow, group: &'a TaskGroup, pool: &'a Pool, tree: &'a Tree) -> Self {
+    pub fn new(
+        workflow: &'a Workflow,
+        group: &'a TaskGroup,
+        pool: &'a Pool,
+        tree: &'a Tree,
+        hosts: &'a Hosts<'a>,
+    ) -> Self {
         let leaf = |leaf: &Option<usize>| leaf.map(|leaf| tree.nodes[leaf].name.as_str());
-        Self { workflow, group, pool, leaves: tree.leaf_of.iter().map(leaf).collect() }
+        Self { workflow, group, pool, leaves: tree.leaf_of.iter().map(leaf).collect(), hosts }
     }
 
     /// The pod of a task.
     pub fn pod(&self, task: usize, retry: i32) -> Pod {
         let asked = self.workflow.spec.resource_of(&self.group.tasks[task]).cloned().unwrap_or_default();
-        let platform = asked.platform.as_deref().or(self.pool.spec.default_platform.as_deref()).unwrap_or_default();
+        let platform = self.pool.spec.platform_of(Some(&asked));
         let mut metadata = owned(
             self.workflow,
             osmo::task(name(self.workflow), &self.group.tasks[task].name),
@@ -64,7 +65,11 @@ impl<'a> Maker<'a> {
             ]));
         }
         let pod = Pod { metadata, spec: Some(self.spec(task, &asked, platform)), status: None };
-        self.templated(pod, platform)
+        let mut pod = self.templated(pod, platform);
+        if let (Some(spec), false) = (&mut pod.spec, asked.nodes_excluded.is_empty()) {
+            keep_away(spec, &asked.nodes_excluded);
+        }
+        pod
     }
 
     /// The labels: the user's below ours.
@@ -123,15 +128,16 @@ impl<'a> Maker<'a> {
             volume_mounts: some(mounts),
             ..Container::default()
         };
-        let has_peers = self.group.tasks.len() > 1;
         PodSpec {
-            affinity: away_from(&asked.nodes_excluded),
             containers: vec![container],
             host_network: written.host_network.then_some(true),
             hostname: Some(osmo::task(name(self.workflow), &written.name)),
             restart_policy: Some("Never".to_owned()),
             scheduler_name: Some(self.pool.spec.scheduler_name().to_owned()),
-            subdomain: has_peers.then(|| osmo::group(name(self.workflow), &self.group.name)),
+            subdomain: self
+                .hosts
+                .are_found(&self.group.name)
+                .then(|| osmo::group(name(self.workflow), &self.group.name)),
             volumes: some(volumes),
             ..PodSpec::default()
         }
@@ -139,18 +145,12 @@ impl<'a> Maker<'a> {
 
     /// What the container asks for: the task's own, else the platform's and the pool's defaults.
     fn amounts(&self, asked: &ResourceSpec, platform: &str) -> BTreeMap<String, Quantity> {
-        let platform = self.pool.spec.platforms.get(platform);
-        let default = |variable: &str| {
-            let own = platform.and_then(|platform| platform.default_variables.get(variable));
-            own.or_else(|| self.pool.spec.common_default_variables.get(variable))
-        };
+        let pool = &self.pool.spec;
         let whole = |amount: Option<i64>, variable: &str| {
-            let fallback =
-                || default(variable).and_then(|value| value.as_i64().or_else(|| value.as_str()?.parse().ok()));
-            amount.or_else(fallback).filter(|amount| *amount > 0).map(|amount| amount.to_string())
+            pool.whole(amount, platform, variable).map(|amount| amount.to_string())
         };
         let bytes = |amount: &Option<Value>, variable: &str| {
-            let amount = amount.as_ref().or_else(|| default(variable)).and_then(units::bytes);
+            let amount = amount.as_ref().or_else(|| pool.variable(platform, variable)).and_then(units::bytes);
             amount.filter(|amount| *amount > 0).map(units::quantity)
         };
         let amounts = [
@@ -218,7 +218,7 @@ impl<'a> Maker<'a> {
             Token::WorkflowId => Some(name(self.workflow).to_owned()),
             Token::Output => Some(format!("{DATA}/output")),
             Token::Input(which) => Some(format!("{DATA}/input/{which}")),
-            Token::Host(task) => group::host(self.workflow, task),
+            Token::Host(task) => self.hosts.host(task),
         })
     }
 
@@ -227,54 +227,38 @@ impl<'a> Maker<'a> {
         let platform = self.pool.spec.platforms.get(platform).and_then(|platform| platform.pod_template.as_ref());
         let templates = self.pool.spec.pod_template.as_ref().into_iter().chain(platform);
         let mut merged = Value::Object(serde_json::Map::new());
-        for template in templates {
-            config::merge(&mut merged, &only_pod_fields(template));
+        for (part, field, value) in templates.flat_map(config::pod_fields) {
+            config::merge(&mut merged, &json!({ part: { field: value } }));
         }
         if merged.as_object().is_none_or(serde_json::Map::is_empty) {
             return pod;
         }
         let Ok(own) = serde_json::to_value(&pod) else { return pod };
         config::merge(&mut merged, &own);
+        // A pool whose templates cannot be read is not admitted.
         serde_json::from_value(merged).unwrap_or(pod)
     }
-}
-
-/// What a template may say of a pod: not what it is called, and nothing of the containers, which OSMO fills in.
-fn only_pod_fields(template: &serde_json::Map<String, Value>) -> Value {
-    let mut out = serde_json::Map::new();
-    for (part, fields) in [
-        ("metadata", &["labels", "annotations"][..]),
-        (
-            "spec",
-            &["nodeSelector", "tolerations", "affinity", "runtimeClassName", "serviceAccountName", "imagePullSecrets"],
-        ),
-    ] {
-        let found = template.get(part).and_then(Value::as_object);
-        let kept = found.into_iter().flatten().filter(|(field, _)| fields.contains(&field.as_str()));
-        let kept: serde_json::Map<String, Value> = kept.map(|(field, value)| (field.clone(), value.clone())).collect();
-        if !kept.is_empty() {
-            out.insert(part.to_owned(), Value::Object(kept));
-        }
-    }
-    Value::Object(out)
 }
 
 fn some<T>(items: Vec<T>) -> Option<Vec<T>> {
     (!items.is_empty()).then_some(items)
 }
 
-/// Keeps a pod away from nodes.
-fn away_from(nodes: &[String]) -> Option<Affinity> {
+/// Keeps a pod away from nodes, wherever its templates let it go: one of the terms has to hold, so each of them says it.
+fn keep_away(spec: &mut PodSpec, nodes: &[String]) {
     let requirement = NodeSelectorRequirement {
         key: label::HOSTNAME.to_owned(),
         operator: "NotIn".to_owned(),
         values: Some(nodes.to_vec()),
     };
-    let term = NodeSelectorTerm { match_expressions: Some(vec![requirement]), match_fields: None };
-    let selector = NodeSelector { node_selector_terms: vec![term] };
-    let affinity =
-        NodeAffinity { required_during_scheduling_ignored_during_execution: Some(selector), ..NodeAffinity::default() };
-    (!nodes.is_empty()).then(|| Affinity { node_affinity: Some(affinity), ..Affinity::default() })
+    let affinity = spec.affinity.get_or_insert_default().node_affinity.get_or_insert_default();
+    let selector = affinity.required_during_scheduling_ignored_during_execution.get_or_insert_default();
+    if selector.node_selector_terms.is_empty() {
+        selector.node_selector_terms.push(NodeSelectorTerm::default());
+    }
+    for term in &mut selector.node_selector_terms {
+        term.match_expressions.get_or_insert_default().push(requirement.clone());
+    }
 }
 
 /// Base64 through Kubernetes' own type, which reads it.

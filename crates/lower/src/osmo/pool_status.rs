@@ -7,14 +7,14 @@ use trellis_api::kinds::osmo::{PoolLevel, PoolSpec, TopologyKey};
 const SHOWN: usize = 20;
 
 /// The levels of a pool with their domains, and the number of nodes that carry the labels of all levels, by the labels of all
-/// nodes. Others are in no domain: schedulers pass them over.
+/// nodes. Others are in no domain: schedulers pass them over. Nodes that the pool's pods are kept from are not its own.
 pub fn levels<'a>(
     pool: &PoolSpec,
     nodes: impl IntoIterator<Item = &'a BTreeMap<String, String>>,
 ) -> (i32, Vec<PoolLevel>) {
     let mut domains: Vec<BTreeSet<String>> = vec![BTreeSet::new(); pool.topology_keys.len()];
     let mut whole = 0_i32;
-    for labels in nodes {
+    for labels in nodes.into_iter().filter(|labels| pool.selects(labels)) {
         let values = pool.topology_keys.iter().map(|level| labels.get(&level.label).map(String::as_str));
         let Some(values) = values.collect::<Option<Vec<&str>>>() else { continue };
         whole = whole.saturating_add(1);

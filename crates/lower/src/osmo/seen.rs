@@ -24,6 +24,8 @@ pub struct Seen {
     pub explanations: BTreeMap<String, String>,
     /// The pool's levels that gangs were made for, by the names of their PodGroups: the pool may have others by now.
     pub levels: BTreeMap<String, Vec<TopologyKey>>,
+    /// What could not be written when it was last tried.
+    pub trouble: Option<String>,
 }
 
 /// A pod, as far as decisions look at it.

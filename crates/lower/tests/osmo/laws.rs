@@ -1,10 +1,12 @@
 //! Laws that hold for the tree of any group, whatever its tasks ask for.
 
 use crate::support::{KEYS, Requirement, first_group, pool, workflow};
+use k8s_openapi::api::core::v1::Pod;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::collections::{BTreeMap, BTreeSet};
 use trellis_api::admission::validate_workflow;
+use trellis_api::kinds::kai::{KaiSubGroup, KaiTopologyConstraint};
 use trellis_lower::osmo::{Tree, group_objects, tree};
 
 /// Used where `TRELLIS_SEED` names no other.
@@ -150,6 +152,37 @@ fn required_is_never_lost_or_widened() {
                 let Some(level) = must_share(a, b, &tasks) else { continue };
                 let held = held(&tree, i, j);
                 prop_assert!(held.is_some_and(|held| held >= level), "t{i} t{j} {}: {tree:?}", KEYS[level]);
+            }
+        }
+        Ok(())
+    });
+}
+
+/// The same of the gang that a scheduler is given: what is required of the whole, or of a subgroup that both pods are in.
+#[test]
+fn required_is_never_lost_in_the_gang() {
+    check("required of the gang", |tasks| {
+        let workflow = workflow(&tasks);
+        let objects = group_objects(&workflow, first_group(&workflow), &pool());
+        let gang = objects.pod_group.expect("a gang").spec;
+        let level = |constraint: Option<&KaiTopologyConstraint>| {
+            let label = constraint?.required_topology_level.as_deref()?;
+            KEYS.iter().position(|key| label == format!("l/{key}"))
+        };
+        let subs: BTreeMap<&str, &KaiSubGroup> = gang.sub_groups.iter().map(|sub| (sub.name.as_str(), sub)).collect();
+        let way_up = |pod: &Pod| -> BTreeSet<&str> {
+            let leaf = pod.metadata.labels.as_ref().and_then(|labels| labels.get("kai.scheduler/subgroup-name"));
+            let leaf = leaf.and_then(|leaf| subs.get(leaf.as_str()));
+            let up = std::iter::successors(leaf, |sub| subs.get(sub.parent.as_deref()?));
+            up.map(|sub| sub.name.as_str()).collect()
+        };
+        for (i, a) in tasks.iter().enumerate() {
+            for (j, b) in tasks.iter().enumerate() {
+                let Some(shared) = must_share(a, b, &tasks) else { continue };
+                let (a, b) = (way_up(&objects.pods[i]), way_up(&objects.pods[j]));
+                let common = a.intersection(&b).filter_map(|name| level(subs[name].topology_constraint.as_ref()));
+                let held = common.chain(level(gang.topology_constraint.as_ref())).max();
+                prop_assert!(held.is_some_and(|held| held >= shared), "t{i} t{j} {}: {gang:?}", KEYS[shared]);
             }
         }
         Ok(())

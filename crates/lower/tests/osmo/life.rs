@@ -5,6 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use trellis_api::admission::object::Kind;
 use trellis_api::kinds::osmo::{State, Workflow};
+use trellis_api::names::osmo;
 use trellis_lower::osmo::{Plan, RETRIES_MAX, Seen, SeenPod, decide};
 
 /// A workflow in a cluster that does as it is told.
@@ -172,6 +173,24 @@ fn osmo1_2_who_waits_too_long_and_who_runs_too_long() {
          verdict=FAILED_UPSTREAM(judge=FAILED_UPSTREAM)");
 }
 
+/// The queue is for a place: who has one and is starting does not wait for it, and who loses it waits anew.
+#[test]
+fn osmo1_2_the_time_in_the_queue_ends_with_a_place() {
+    let mut world = World::new(|_| {});
+    world.settle();
+    let placed = |pod: &mut SeenPod| pod.node = Some("n".to_owned());
+    world.after(55).pod("lead", placed).pod("helper", placed);
+    let starts = "PENDING train=INITIALIZING(lead=INITIALIZING helper=INITIALIZING) verdict=WAITING(judge=WAITING)";
+    assert_eq!(world.is(starts).look_again, None);
+    world.after(10).is(starts);
+    // One that runs is not ended because another is slow to start.
+    world.runs("lead").after(600);
+    world.is("PENDING train=INITIALIZING(lead=RUNNING helper=INITIALIZING) verdict=WAITING(judge=WAITING)");
+    world.seen.pods.remove("w-helper");
+    let plan = world.is("PENDING train=SCHEDULING(lead=RUNNING helper=SCHEDULING) verdict=WAITING(judge=WAITING)");
+    assert_eq!(plan.look_again, Some(Timestamp::from_second(665 + 60).expect("a time")));
+}
+
 #[test]
 fn osmo1_2_the_pools_most_goes_before_what_a_workflow_says() {
     let mut world = World::new(|_| {});
@@ -235,6 +254,100 @@ fn osmo3_2_a_pool_that_has_lost_a_key_fails_a_group_that_has_not_begun() {
     assert_eq!(world.pods_made, 0);
 }
 
+/// The levels go with the status that says that a group is queued: whatever becomes of the pool before its gang is there, or when its gang
+/// is lost, what it requires stands in the gang.
+#[test]
+fn osmo3_9_a_required_level_outlives_a_change_of_the_pool() {
+    let check = |world: &World, what: &str| {
+        let plan = decide(&world.seen, world.now);
+        let gang = plan.create[0].pod_group.as_ref().unwrap_or_else(|| panic!("{what}: no gang"));
+        let constraint = gang.spec.topology_constraint.as_ref().unwrap_or_else(|| panic!("{what}: no constraint"));
+        assert_eq!(constraint.required_topology_level.as_deref(), Some("l/rack"), "{what}");
+        // The pool's own Topology has other levels by now.
+        let topology =
+            osmo::kept_topology("osmo-pool-default-p-topology", "zone=l/zone,spine=l/spine,rack=l/rack,host=l/host");
+        assert_eq!(constraint.topology, Some(topology), "{what}");
+    };
+    let mut world = World::new(|_| {});
+    world.seen.workflow.status = Some(decide(&world.seen, world.now).status);
+    world.seen.pool.as_mut().expect("a pool").spec.topology_keys.clear();
+    check(&world, "before the gang is made");
+    let mut world = World::new(|_| {});
+    world.settle();
+    world.seen.pool.as_mut().expect("a pool").spec.topology_keys.remove(2);
+    world.seen.pod_groups.remove("w-train");
+    check(&world, "when the gang is lost");
+    // Nothing is made where nobody would keep to it.
+    let scheduler = json!({"scheduler_type": "default"});
+    world.seen.pool.as_mut().expect("a pool").spec.scheduler_settings =
+        serde_json::from_value(scheduler).expect("settings");
+    let plan = decide(&world.seen, world.now);
+    assert_eq!((plan.status.groups[0].state, plan.create.len()), (State::FailedSubmission, 0));
+    // One that was queued before levels were kept with it.
+    let mut world = World::new(|_| {});
+    let mut status = decide(&world.seen, world.now).status;
+    status.groups[0].levels = None;
+    world.seen.workflow.status = Some(status);
+    world.seen.pool.as_mut().expect("a pool").spec.topology_keys.clear();
+    let plan = decide(&world.seen, world.now);
+    assert_eq!((plan.status.groups[0].state, plan.create.len()), (State::FailedSubmission, 0));
+}
+
+/// A gang is not made while the Topology that it would name has other levels, or is not there.
+#[test]
+fn issue8_5_a_group_waits_for_its_pools_topology() {
+    let mut world = World::new(|_| {});
+    world.seen.pool.as_mut().expect("a pool").metadata.generation = Some(2);
+    let plan = world.is("PENDING train=PROCESSING(lead=PENDING helper=PENDING) verdict=WAITING(judge=WAITING)");
+    assert_eq!(plan.status.message.as_deref(), Some("group \"train\": waits for its pool's Topology"));
+    world.seen.pool.as_mut().expect("a pool").metadata.generation = Some(1);
+    world.is("PENDING train=SCHEDULING(lead=SCHEDULING helper=SCHEDULING) verdict=WAITING(judge=WAITING)");
+    // One that asks for nothing does not.
+    let mut world = World::new(|spec| spec["resources"]["r"] = json!({"cpu": 1}));
+    world.seen.pool.as_mut().expect("a pool").status = None;
+    world.is("PENDING train=SCHEDULING(lead=SCHEDULING helper=SCHEDULING) verdict=WAITING(judge=WAITING)");
+}
+
+#[test]
+fn issue8_5_a_pool_that_goes_takes_no_new_groups() {
+    let mut world = World::new(|_| {});
+    world.settle();
+    let gone = serde_json::from_value(json!("2026-01-01T00:00:00Z")).expect("a time");
+    world.seen.pool.as_mut().expect("a pool").metadata.deletion_timestamp = Some(gone);
+    // What has begun goes on, and begins anew.
+    world.runs("lead").runs("helper");
+    world.settle();
+    world.seen.pods.remove("w-helper");
+    world.is("RUNNING train=SCHEDULING(lead=RUNNING helper=SCHEDULING) verdict=WAITING(judge=WAITING)");
+    world.runs("helper").ends("lead", 0);
+    let plan = world.is("WAITING train=COMPLETED(lead=COMPLETED helper=COMPLETED) verdict=PROCESSING(judge=WAITING)");
+    assert_eq!(plan.status.message.as_deref(), Some("group \"verdict\": its pool is being deleted"));
+    // Without its pool nothing can be made for one that has begun, and that is said.
+    let mut world = World::new(|_| {});
+    world.settle();
+    world.runs("lead").runs("helper");
+    world.settle();
+    world.seen.pool = None;
+    world.seen.pods.remove("w-helper");
+    let plan = decide(&world.seen, world.now);
+    assert_eq!(plan.status.message.as_deref(), Some("group \"train\": its pool is not there"), "{:?}", plan.status);
+}
+
+#[test]
+fn issue8_6_what_cannot_be_written_is_told() {
+    let mut world = World::new(|_| {});
+    world.seen.workflow.status = Some(decide(&world.seen, world.now).status);
+    world.seen.trouble = Some("PodGroup ns/w-train: the name is taken".to_owned());
+    let plan = decide(&world.seen, world.now);
+    let expected = "group \"train\": PodGroup ns/w-train: the name is taken";
+    assert_eq!(plan.status.message.as_deref(), Some(expected));
+    // One that waits for its place has its objects.
+    world.seen.trouble = None;
+    world.settle();
+    world.seen.trouble = Some("anything".to_owned());
+    assert_eq!(world.settle().status.groups[0].message, None);
+}
+
 /// A decision that is made twice on the same view counts a loss once.
 #[test]
 fn issue8_6_a_loss_is_counted_once() {
@@ -263,6 +376,19 @@ fn issue8_6_nobody_begins_anew_for_ever() {
     world.seen.pods.remove("w-lead");
     world.is("FAILED_PREEMPTED train=FAILED_PREEMPTED(lead=FAILED_PREEMPTED helper=FAILED_PREEMPTED) \
          verdict=FAILED_UPSTREAM(judge=FAILED_UPSTREAM)");
+}
+
+/// Who ends by itself too often has failed; nobody made it leave.
+#[test]
+fn osmo1_4_an_exit_code_that_comes_too_often_is_a_failure() {
+    let mut world = World::new(|spec| spec["groups"][0]["tasks"][0]["exitActions"] = json!({"RESTART": 75}));
+    for _ in 0..RETRIES_MAX {
+        world.settle();
+        world.runs("lead").ends("lead", 75);
+    }
+    world.settle();
+    world.runs("lead").ends("lead", 75);
+    world.is("FAILED train=FAILED(lead=FAILED helper=FAILED) verdict=FAILED_UPSTREAM(judge=FAILED_UPSTREAM)");
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn check(actual: &Value, path: &str, expected: Value) {
 }
 
 #[test]
-fn osmo2_4_queues_and_3_6_topology_of_a_pool() {
+fn s004_implementation_topology_from_the_labels_of_a_pool_and_osmo2_4_its_queues() {
     let made = pool_objects(&pool());
     let parent = value(made.parent_queue);
     check(&parent, "/metadata/name", json!("osmo-default-default"));
@@ -82,6 +82,28 @@ fn s004_pod_group_of_usecase_3() {
         ],
     });
     check(&group, "/spec", expected);
+}
+
+/// Where there are subgroups, leaves have their number of tasks and nothing else has one; without them the whole has it.
+#[test]
+fn s004_step_6_minimum_members_stand_on_leaves_or_at_the_top() {
+    let check = |tasks: &[&str], top: Value, subs: Value| {
+        let tasks: Vec<_> = tasks.iter().map(|text| requirements(text)).collect();
+        let workflow = workflow(&tasks);
+        let spec = value(group_objects(&workflow, first_group(&workflow), &pool()).pod_group)["spec"].clone();
+        let written = spec["subGroups"].as_array().cloned().unwrap_or_default();
+        let found: Vec<Value> =
+            written.iter().map(|sub| json!([sub["name"], sub["parent"], sub["minMember"]])).collect();
+        assert_eq!((&spec["minMember"], json!(found)), (&top, subs), "{tasks:?}");
+    };
+    check(&["", ""], json!(2), json!([]));
+    check(&["rack=a!", "rack=a!", "rack=a!"], json!(3), json!([]));
+    check(&["rack=a!", "rack=a!", "rack=b!"], Value::Null, json!([["a", null, 2], ["b", null, 1]]));
+    check(
+        &["zone=a! rack=r!", "zone=a! rack=r!", "zone=b! rack=r!"],
+        Value::Null,
+        json!([["a", null, null], ["a-r", "a", 2], ["b", null, null], ["b-r", "b", 1]]),
+    );
 }
 
 #[test]
@@ -182,6 +204,44 @@ fn osmo2_5_templates_of_pool_and_platform_go_under_the_pod() {
     check(&pod, "/metadata/annotations/pod-group-name", json!("w-a-group"));
 }
 
+/// One of the terms of an affinity has to hold, so what a task excludes is said in each of them.
+#[test]
+fn osmo1_5_nodes_are_excluded_wherever_the_pool_lets_pods_go() {
+    let check = |template: Value, expected: Value| {
+        let spec = json!({"pod_template": {"spec": template}});
+        let pool: Pool = object(Kind::Pool, json!({"metadata": {"name": "q"}, "spec": spec}));
+        let task = json!({"name": "a", "image": "i", "command": ["c"]});
+        let spec = json!({"tasks": [task], "resources": {"default": {"nodesExcluded": ["n1"]}}});
+        let workflow: Workflow = object(Kind::Workflow, json!({"metadata": {"name": "w"}, "spec": spec}));
+        let pod = value(task_pod(&workflow, &workflow.spec.all_groups()[0], &pool, 0, 0));
+        let terms = "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms";
+        super::objects::check(&pod, terms, expected);
+    };
+    let away = json!({"key": "kubernetes.io/hostname", "operator": "NotIn", "values": ["n1"]});
+    let term = |pool: &str| json!({"key": "pool", "operator": "In", "values": [pool]});
+    let with = |terms: Value| json!({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}});
+    check(json!({}), json!([{"matchExpressions": [away]}]));
+    check(
+        with(json!([{"matchExpressions": [term("gpu")]}, {"matchExpressions": [term("spare")]}])),
+        json!([{"matchExpressions": [term("gpu"), away]}, {"matchExpressions": [term("spare"), away]}]),
+    );
+}
+
+#[test]
+fn osmo1_1_a_task_that_is_named_as_a_host_is_found() {
+    let task = |name: &str, args: Value| json!({"name": name, "image": "i", "command": ["c"], "args": args});
+    let tasks = json!([task("server", json!([])), task("client", json!(["{{host:server}}"]))]);
+    let workflow: Workflow =
+        object(Kind::Workflow, json!({"metadata": {"name": "w", "namespace": "ns"}, "spec": {"tasks": tasks}}));
+    let groups = workflow.spec.all_groups();
+    let server = group_objects(&workflow, &groups[0], &pool());
+    check(&value(&server.service), "/metadata/name", json!("w-server-group"));
+    check(&value(&server.pods[0]), "/spec/subdomain", json!("w-server-group"));
+    let client = group_objects(&workflow, &groups[1], &pool());
+    assert_eq!(client.service, None);
+    check(&value(&client.pods[0]), "/spec/containers/0/args/0", json!("w-server.w-server-group.ns.svc.cluster.local"));
+}
+
 #[test]
 fn s004_requirements_view_available_topology_keys() {
     let node = |zone: &str, rack: Option<&str>| -> BTreeMap<String, String> {
@@ -199,6 +259,11 @@ fn s004_requirements_view_available_topology_keys() {
     let expected =
         ["zone 2 a b", "spine 2 a/s b/s", "rack 3 a/s/r1 a/s/r2 b/s/r1", "host 3 a/s/r1/h a/s/r2/h b/s/r1/h"];
     assert_eq!(shown, expected);
+    // Nodes that its pods are kept from are another pool's.
+    let mut one = pool();
+    one.spec.pod_template = json!({"spec": {"nodeSelector": {"l/zone": "b"}}}).as_object().cloned();
+    let (whole, found) = levels(&one.spec, &nodes);
+    assert_eq!((whole, found[0].values.as_slice()), (1, ["b".to_owned()].as_slice()));
 }
 
 #[test]

@@ -7,11 +7,16 @@ use trellis_api::kinds::osmo::{Pool, TaskGroup, Workflow};
 /// Levels of the pool, widest first.
 pub const KEYS: [&str; 4] = ["zone", "spine", "rack", "host"];
 
-/// A pool with these levels; labels are `l/<key>`.
+/// A pool with these levels, whose Topology is there; labels are `l/<key>`.
 pub fn pool() -> Pool {
     let keys: Vec<Value> = KEYS.iter().map(|key| json!({"key": key, "label": format!("l/{key}")})).collect();
     let spec = json!({"topology_keys": keys, "scheduler_settings": {"scheduler_type": "trellis"}});
-    object(Kind::Pool, json!({"metadata": {"name": "p"}, "spec": spec}))
+    let in_sync = json!({
+        "type": "TopologyInSync", "status": "True", "reason": "InSync", "message": "", "observedGeneration": 1,
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    });
+    let metadata = json!({"name": "p", "generation": 1});
+    object(Kind::Pool, json!({"metadata": metadata, "spec": spec, "status": {"conditions": [in_sync]}}))
 }
 
 /// An object from JSON that has nothing wrong with it.

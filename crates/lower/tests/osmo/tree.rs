@@ -151,6 +151,26 @@ fn s004_step_5_fewer_levels_are_padded() {
     );
 }
 
+/// The pool's order decides, neither the task's nor the alphabet's.
+#[test]
+fn s004_requirements_configure_allowed_topology_keys_and_their_ordering() {
+    let expected = |first: &str, second: &str, mark: &str| {
+        format!("{first}! -\n{mark} . {second}! 1\n{mark}2 . {second}! 1\n{mark} {mark}2")
+    };
+    for tasks in [["zone=a! rack=r!", "zone=a! rack=r2!"], ["rack=r! zone=a!", "rack=r2! zone=a!"]] {
+        check(&tasks, &expected("zone", "rack", "a-r"));
+    }
+    // Where racks are the wider level, zones are within them.
+    let tasks = ["zone=a! rack=r!", "zone=a2! rack=r!"].map(requirements);
+    let workflow = workflow(&tasks);
+    let mut pool = pool();
+    pool.spec.topology_keys.reverse();
+    let tree = tree(first_group(&workflow), &workflow.spec, &pool.spec);
+    let key = |level: usize| pool.spec.topology_keys[level].key.as_str();
+    let nodes: Vec<(&str, &str)> = tree.nodes.iter().map(|node| (node.name.as_str(), key(node.level))).collect();
+    assert_eq!((tree.required.map(key), nodes), (Some("rack"), vec![("r-a", "zone"), ("r-a2", "zone")]));
+}
+
 #[test]
 fn osmo3_9_coarser_levels_are_padded_too() {
     check(

@@ -20,7 +20,7 @@ use trellis_api::kinds::{ClusterTopology, PodCliqueSet};
 use trellis_api::names::{label, osmo};
 
 /// How long all reads of one review may take; the server waits for ten.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub const PATIENCE: Duration = Duration::from_secs(5);
 /// Objects in a page.
 const PAGE: u32 = 500;
 /// Topologies that are named to somebody who named one that is not there.

@@ -1,6 +1,7 @@
 //! Judges sets, topologies, pools and workflows by the rules, with what the rules need to know of the cluster at this moment.
 
 use serde_json::Value;
+use tokio::time::Instant;
 use trellis_api::admission::dynamo::{DynamoReview, TopologyRead};
 use trellis_api::admission::object::{Kind, decode};
 use trellis_api::admission::review::{self, SetReview, TopologyReview};
@@ -10,7 +11,7 @@ use trellis_api::settings::Settings;
 use trellis_lower::dynamo::follow;
 use trellis_lower::osmo::{self as lowered, Cluster};
 
-use super::live::{Live, Unread, in_time};
+use super::live::{Live, PATIENCE, Unread, in_time};
 use super::review::{Request, Response};
 
 /// Judges a set that is made or changed.
@@ -89,15 +90,16 @@ pub async fn workflow(request: &Request, live: &Live) -> Response {
     if let Some(old) = request.old() {
         return review::workflow(&request.object, Some(old), &Pools::new()).into();
     }
+    let deadline = Instant::now() + PATIENCE;
     let pools = match in_time(live.pools()).await {
         Ok(pools) => pools,
         Err(error) => return Response::unread(&error),
     };
     let mut verdict = review::workflow(&request.object, None, &pools);
     if verdict.allowed() {
-        // What cannot be found out in time is not said.
-        let said = in_time(never_fits(&request.object, &pools, live)).await;
-        verdict.warnings.extend(said.unwrap_or_default());
+        // What cannot be found out in the same time is not said: the server does not wait for it.
+        let said = tokio::time::timeout_at(deadline, never_fits(&request.object, &pools, live)).await;
+        verdict.warnings.extend(said.ok().and_then(Result::ok).unwrap_or_default());
     }
     verdict.into()
 }

@@ -331,6 +331,51 @@ pub async fn levels_change_under_a_running_gang(world: &World) {
     delete_pool(world).await;
 }
 
+/// A pool that is deleted stays, with all that its gangs rely on, until the last of them is gone, and says so.
+pub async fn a_pool_is_deleted_under_a_running_gang(world: &World) {
+    make_pool(world, &[BLOCK, RACK], "kai").await;
+    world.open(4).await;
+    submit(world, 1, &json!({ "model-1": resource(&[("gpu-clique", "default", true)]) })).await;
+    world.ready(4).await;
+    let (pool, topology) = (pool_name(world), osmo::topology(&world.namespace, &pool_name(world)));
+    world.delete(Kind::Pool, &pool).await;
+    let is_said = |view: &View| is_true(view.get(Kind::Pool, &pool), "DeletionBlocked");
+    let view = world.until("it is said who is in the way", is_said).await;
+    assert!(
+        !view.get(KaiTopology, &topology).is_null()
+            && !view.get(KaiQueue, &osmo::queue(&world.namespace, &pool)).is_null()
+    );
+    let uid = text(&view.get(Pod, "training-model1-shard2")["metadata"]["uid"]).to_owned();
+    world.delete(Pod, "training-model1-shard2").await;
+    world.until("it is gone", |view| view.pods().all(|pod| pod.uid() != uid)).await;
+    world.ready(4).await;
+    delete(world, "training").await;
+    world.until("the pool is gone", |view| view.get(Kind::Pool, &pool).is_null()).await;
+}
+
+/// What cannot be written for a workflow stands in its status until it can be.
+pub async fn what_cannot_be_written_is_told(world: &World) {
+    make_pool(world, &[RACK], "kai").await;
+    world.open(1).await;
+    let taken = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "wf-a", "namespace": world.namespace },
+    });
+    world.make(ConfigMap, &taken).await.expect("it is made");
+    let mut with_file = task("a", "default");
+    with_file["files"] = json!([{ "path": "/etc/a", "contents": "a" }]);
+    let groups = [json!({ "name": "g", "tasks": [with_file] })];
+    let wf = workflow(world, "wf", &groups, &json!({ "default": resource(&[]) }));
+    world.make(Workflow, &wf).await.expect("the workflow is admitted");
+    let is_told = |view: &View| text(&view.get(Workflow, "wf")["status"]["message"]).contains("wf-a");
+    world.until("it is told what is in the way", is_told).await;
+    world.delete(ConfigMap, "wf-a").await;
+    world.ready(1).await;
+    let view = reaches(world, "wf", "RUNNING").await;
+    assert!(view.get(Workflow, "wf")["status"]["message"].is_null(), "{}", view.get(Workflow, "wf"));
+    delete(world, "wf").await;
+    delete_pool(world).await;
+}
+
 /// A workflow that is canceled ends, frees its place for the next one, and stays to be looked at.
 pub async fn a_canceled_workflow_frees_its_place(world: &World) {
     make_pool(world, &[BLOCK, RACK], "trellis").await;
@@ -445,6 +490,14 @@ pub async fn what_is_refused(world: &World) {
     let mut elsewhere = workflow(world, "wf", &groups, &json!({ "default": resource(&[]) }));
     elsewhere["spec"]["pool"] = "nowhere".into();
     refused(Workflow, &elsewhere, "no pool is called so").await;
+    // More than any rack has places is let in, since racks may grow, and it is said.
+    let tasks: Vec<Value> = (0..30).map(|n| task(&format!("t{n}"), "default")).collect();
+    let many = [json!({ "name": "g", "tasks": tasks })];
+    let rack = json!({ "default": resource(&[("gpu-clique", "default", true)]) });
+    let answer = trellis_testkit::objects::create(&world.client, &workflow(world, "large", &many, &rack)).await;
+    let warnings = answer.expect("the workflow is admitted").warnings;
+    assert!(warnings.iter().any(|it| it.contains("group \\\"g\\\" can never be placed")), "{warnings:?}");
+    delete(world, "large").await;
     let fine = workflow(world, "wf", &groups, &json!({ "default": resource(&[]) }));
     world.make(Workflow, &fine).await.expect("the workflow is admitted");
     let changed =

@@ -167,6 +167,7 @@ pub fn all() -> Vec<Scenario> {
         by_dynamo(),
         by_dynamo_anew(),
         workflow_run(),
+        pool_edited(),
         pool_shared(),
     ]
 }
@@ -444,6 +445,28 @@ fn workflow_run() -> Scenario {
         .then("the first group done", vec![Act::Finish("wf-a")])
         .then("canceled", vec![Act::Patch(Kind::Workflow, "wf", json!({ "spec": { "cancel": true } }))])
         .then("deleted", vec![Act::Delete(Kind::Workflow, "wf"), Act::Delete(Kind::Pool, "p")])
+}
+
+/// The pool changes, and is to go, while what was submitted is under way.
+fn pool_edited() -> Scenario {
+    let task = |name: &str| json!({ "name": name, "image": "app:1", "command": ["run"] });
+    let workflow = json!({
+        "apiVersion": "trellis.dev/v1alpha1", "kind": "Workflow",
+        "metadata": { "name": "wf", "namespace": "default" },
+        "spec": {
+            "groups": [{ "name": "g", "tasks": [task("a"), task("b")] }],
+            "resources": { "default": { "gpu": 1, "topology": [{ "key": "rack" }] } },
+        },
+    });
+    let keys = json!({ "spec": { "topology_keys": levels(&[RACK, HOST]) } });
+    let moved = json!({ "spec": { "k8s_namespace": "elsewhere" } });
+    Scenario::new("a pool is moved, edited and deleted under a workflow")
+        .step("a pool", vec![Act::Create(pool("p", &[ZONE, RACK]))])
+        .then("submitted", vec![Act::Create(workflow)])
+        .then("moved", vec![Act::Patch(Kind::Pool, "p", moved)])
+        .then("other levels", vec![Act::Patch(Kind::Pool, "p", keys)])
+        .then("the pool is to go", vec![Act::Delete(Kind::Pool, "p")])
+        .then("the workflow goes", vec![Act::Delete(Kind::Workflow, "wf")])
 }
 
 fn pool_shared() -> Scenario {

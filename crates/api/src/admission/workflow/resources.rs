@@ -91,8 +91,7 @@ pub(super) fn check_pool(
 fn check_rights(spec: &WorkflowSpec, groups: &[Written<'_>], pool: &Pool, errors: &mut Vec<FieldError>) {
     for written in groups {
         for (path, task) in written.tasks() {
-            let asked = spec.resource_of(task).and_then(|resource| resource.platform.as_deref());
-            let name = asked.or(pool.spec.default_platform.as_deref()).unwrap_or_default();
+            let name = pool.spec.platform_of(spec.resource_of(task));
             let Some(platform) = pool.spec.platforms.get(name) else { continue };
             for (field, wants, allowed) in [
                 ("privileged", task.privileged, platform.privileged_allowed),
@@ -125,7 +124,7 @@ fn check_share(spec: &WorkflowSpec, groups: &[Written<'_>], pool: &Pool, name: &
         return;
     }
     for written in groups {
-        let gpus = written.group.tasks.iter().filter_map(|task| spec.resource_of(task)?.gpu).map(|gpu| gpu.min(MOST));
+        let gpus = written.group.tasks.iter().map(|task| pool.spec.gpus(spec.resource_of(task)).min(MOST));
         let asked: i64 = gpus.sum();
         if asked > guarantee {
             let message = format!(

@@ -3,11 +3,14 @@
 use super::Written;
 use crate::admission::Verdict;
 use crate::field::{FieldError, Path};
-use crate::kinds::osmo::Task;
+use crate::kinds::osmo::{Task, TaskFile};
 use crate::names::GANG_PODS_MAX;
 use crate::osmo::tokens::{self, Token};
 use serde_json::Value;
+use std::collections::BTreeSet;
 
+/// Most bytes of a ConfigMap.
+const FILES_MAX: usize = 1 << 20;
 /// Exit actions, in OSMO's words.
 const ACTIONS: [&str; 4] = ["COMPLETE", "FAIL", "RESTART", "RESCHEDULE"];
 
@@ -59,6 +62,7 @@ fn check_task(path: &Path, task: &Task, verdict: &mut Verdict) {
             errors.push(FieldError::invalid(&path.child("contents"), Value::Null, "must be base64"));
         }
     }
+    check_mounts(path, task, errors);
     for (action, codes) in &task.exit_actions {
         let path = path.child("exitActions").key(action);
         if !ACTIONS.contains(&action.to_uppercase().as_str()) {
@@ -77,6 +81,32 @@ fn check_task(path: &Path, task: &Task, verdict: &mut Verdict) {
         if is_there {
             verdict.warnings.push(format!("{}: kept, but nothing is moved or mounted for it", path.child(what)));
         }
+    }
+}
+
+/// Files and folders have places of their own, and files go into one object: an API server would refuse the rest when the task is made.
+fn check_mounts(path: &Path, task: &Task, errors: &mut Vec<FieldError>) {
+    let files = task.files.iter().enumerate();
+    let files = files.map(|(i, file)| (path.child("files").index(i).child("path"), file.path.as_str(), ""));
+    let folders = task.volume_mounts.iter().enumerate().map(|(i, mount)| {
+        let (from, to) = mount.split_once(':').unwrap_or((mount, mount));
+        (path.child("volumeMounts").index(i), to, from)
+    });
+    let mut places = BTreeSet::new();
+    for (path, to, from) in files.chain(folders) {
+        let steps_back = |path: &str| path.split('/').any(|part| part == "..");
+        if to.contains(':') || steps_back(to) || steps_back(from) {
+            errors.push(FieldError::invalid(&path, to, "must have neither ':' nor '..' in it"));
+        } else if !places.insert(to) {
+            errors.push(FieldError::duplicate(&path, to));
+        }
+    }
+    let size = |file: &TaskFile| if file.base64 { file.contents.len() / 4 * 3 } else { file.contents.len() };
+    let size: usize = task.files.iter().map(size).sum();
+    if size > FILES_MAX {
+        let message =
+            format!("the files of a task may have {FILES_MAX} bytes in all; put them into the image or on a volume");
+        errors.push(FieldError::invalid(&path.child("files"), size, message));
     }
 }
 

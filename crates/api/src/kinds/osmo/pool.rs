@@ -1,6 +1,6 @@
 //! Pool: where workflows run, and which levels they may speak of.
 
-use super::{any_object, any_values, number_or_text};
+use super::{ResourceSpec, any_object, any_values, number_or_text};
 use crate::kinds::conditions_schema;
 use crate::names::profile;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -93,10 +93,13 @@ pub struct PoolSpec {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TopologyKey {
     /// What workflows call the level, such as `rack`.
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(length(min = 1, max = 63), regex(pattern = r"^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"))]
     pub key: String,
     /// Node label key of the level, such as `topology.kubernetes.io/rack`.
-    #[schemars(length(min = 1, max = 316))]
+    #[schemars(
+        length(min = 1, max = 316),
+        regex(pattern = r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$")
+    )]
     pub label: String,
 }
 
@@ -118,6 +121,7 @@ pub struct Backend {
 pub struct SchedulerSettings {
     /// `kai`, `trellis` or `default`; the last knows no topology. `kai` if omitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["kai", "trellis", "default"]))]
     pub scheduler_type: Option<String>,
     /// `schedulerName` of the pods, where it is not the type's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -201,7 +205,7 @@ pub struct PoolStatus {
     /// Generation of the spec that this status speaks of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// Conditions: `Ready`, `TopologyInSync`.
+    /// Conditions: `Admitted` where no webhook judges, `Ready`, `TopologyInSync`, `DeletionBlocked` while that is so.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "conditions_schema")]
     pub conditions: Vec<Condition>,
@@ -231,6 +235,27 @@ pub struct PoolLevel {
     /// The first of them, as paths from the widest level.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<String>,
+}
+
+impl Pool {
+    /// The condition that tells whether the scheduler's Topology says what the pool says; only there while it has levels.
+    pub const TOPOLOGY_IN_SYNC: &'static str = "TopologyInSync";
+
+    /// The condition that tells whether the pool was found to be sound, where no webhook has judged it.
+    pub const ADMITTED: &'static str = "Admitted";
+
+    /// Whether the pool was found not to be sound.
+    pub fn is_refused(&self) -> bool {
+        let mut conditions = self.status.iter().flat_map(|status| &status.conditions);
+        conditions.any(|it| it.type_ == Self::ADMITTED && it.status == "False")
+    }
+
+    /// Whether the scheduler's Topology is known to have the levels that the pool has now.
+    pub fn has_topology(&self) -> bool {
+        let conditions = self.status.iter().flat_map(|status| &status.conditions);
+        let mut in_sync = conditions.filter(|it| it.type_ == Self::TOPOLOGY_IN_SYNC && it.status == "True");
+        in_sync.any(|it| it.observed_generation == self.metadata.generation)
+    }
 }
 
 impl PoolSpec {
@@ -274,6 +299,42 @@ impl PoolSpec {
     /// The position of a level among the pool's.
     pub fn level(&self, key: &str) -> Option<usize> {
         self.topology_keys.iter().position(|level| level.key == key)
+    }
+
+    /// Whether pods of the pool may run on nodes with these labels, as far as its template's node selector says.
+    pub fn selects(&self, labels: &BTreeMap<String, String>) -> bool {
+        let selector =
+            self.pod_template.as_ref().and_then(|template| template.get("spec")?.get("nodeSelector")?.as_object());
+        let wanted = selector.into_iter().flatten().filter_map(|(key, value)| Some((key, value.as_str()?)));
+        // What nothing fills in selects nothing.
+        wanted
+            .filter(|(_, value)| !value.contains("{{"))
+            .all(|(key, value)| labels.get(key).is_some_and(|it| it == value))
+    }
+
+    /// The platform of what a task asks for; empty where there is none.
+    pub fn platform_of<'a>(&'a self, asked: Option<&'a ResourceSpec>) -> &'a str {
+        let own = asked.and_then(|asked| asked.platform.as_deref());
+        own.or(self.default_platform.as_deref()).unwrap_or_default()
+    }
+
+    /// What tasks of a platform ask for that name no amount: the platform's variable, else the pool's.
+    pub fn variable(&self, platform: &str, name: &str) -> Option<&Value> {
+        let own = self.platforms.get(platform).and_then(|platform| platform.default_variables.get(name));
+        own.or_else(|| self.common_default_variables.get(name))
+    }
+
+    /// A whole number: the task's own, else that of the variable.
+    pub fn whole(&self, own: Option<i64>, platform: &str, variable: &str) -> Option<i64> {
+        let fallback =
+            || self.variable(platform, variable).and_then(|it| it.as_i64().or_else(|| it.as_str()?.parse().ok()));
+        own.or_else(fallback).filter(|amount| *amount > 0)
+    }
+
+    /// GPUs of a task that asks for this.
+    pub fn gpus(&self, asked: Option<&ResourceSpec>) -> i64 {
+        let own = asked.and_then(|asked| asked.gpu);
+        self.whole(own, self.platform_of(asked), "USER_GPU").unwrap_or_default()
     }
 
     /// The pool's share of the GPUs.

@@ -262,6 +262,7 @@ pub struct TopologyRequirement {
     pub key: String,
     /// Who shares it: tasks that name the same; `default` if omitted.
     #[serde(default = "default_group")]
+    #[schemars(regex(pattern = r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"))]
     pub group: String,
     /// `required` or `preferred`; the former if omitted.
     #[serde(default)]

@@ -91,9 +91,12 @@ pub struct GroupStatus {
     /// Why it waits or failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// When its objects were made, or made anew.
+    /// When its objects were made, or made anew because it lost its place before it ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queued_at: Option<Time>,
+    /// The levels of its pool that it was queued with, as `key=label,key=label`; the pool may have others by now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub levels: Option<String>,
     /// When it began to run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Time>,

@@ -165,3 +165,40 @@ fn d47_wrong_types_and_fields_that_were_meant_to_be_others() {
     pools("{pools: [{name: p}, {backend: x}]}", &[("p", &["pools[1].name: Required value: a name is needed"], &[])]);
     pools("{pools: {p: {name: q}}}", &[("p", &["pools[p].name: Invalid value: \"q\": …"], &[])]);
 }
+
+#[test]
+fn osmo2_5_templates_are_what_pods_have() {
+    pool(&["pod_template: {spec: {nodeSelector: {gpu: 'true'}, tolerations: [{key: gpu, operator: Exists}]}}"], &[]);
+    pool(
+        &["pod_template: {spec: {nodeSelector: {gpus: 8}}}"],
+        &["pod_template.spec.nodeSelector: Invalid value: {\"gpus\":8}: must be what a pod has there: …"],
+    );
+    pool(
+        &["platforms: {gb200: {pod_template: {spec: {tolerations: [{key: a, tolerationSeconds: '30'}]}}}}"],
+        &["platforms[gb200].pod_template.spec.tolerations: Invalid value: …"],
+    );
+    // Containers are not the template's to say.
+    pool(&["pod_template: {spec: {containers: 3}}"], &[]);
+}
+
+#[test]
+fn osmo2_5_what_a_template_does_not_give_is_said() {
+    let left_out =
+        "pod_template.spec.nodeSelector.kind: left out, because nothing fills it in; pods have nothing there";
+    pools(
+        "{topology_keys: [], pod_template: {spec: {nodeSelector: {kind: '{{K}}'}}}}",
+        &[("default", &[], &[left_out])],
+    );
+    let missing = "common_pod_template: gpu is not given, so pods have nothing of it, …";
+    pools("{topology_keys: [], common_pod_template: [gpu]}", &[("default", &[], &[missing])]);
+    let with = |name: &str, template: &str| {
+        format!("{{pod_templates: {{gpu: {template}}}, pools: {{p: {{common_pod_template: [{name}]}}}}}}")
+    };
+    pools(&with("gpu", "{spec: {nodeSelector: {kind: gpu}}}"), &[("p", &[], &[])]);
+    let unknown = "pools[p].common_pod_template[0]: Not found: \"gpus\": no pod template is called so; there are gpu";
+    pools(&with("gpus", "{}"), &[("p", &[unknown], &[])]);
+    let unreadable = "pools[p].common_pod_template.spec.nodeSelector: Invalid value: …";
+    pools(&with("gpu", "{spec: {nodeSelector: {kind: 1}}}"), &[("p", &[unreadable], &[])]);
+    let of_platform = "pools[p].platforms[a].override_pod_template: gb, arm are not given, …";
+    pools("{pools: {p: {platforms: {a: {override_pod_template: [gb, arm]}}}}}", &[("p", &[], &[of_platform])]);
+}

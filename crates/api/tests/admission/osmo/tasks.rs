@@ -44,6 +44,31 @@ fn osmo1_4_environment_files_and_exit_actions() {
 }
 
 #[test]
+fn osmo1_4_files_and_folders_have_places_of_their_own() {
+    let at = "workflow.groups[0].tasks[0]";
+    let files = |files: &str| format!("{at}.files: [{files}]");
+    workflow(&[&files("{path: /a, contents: x}, {path: /b, contents: x}"), &format!("{at}.volumeMounts: ['/a:/c']")])
+        .gives(&[]);
+    workflow(&[&files("{path: /a, contents: x}, {path: /a, contents: z}"), &format!("{at}.volumeMounts: ['/x:/a']")])
+        .gives(&[
+            &format!("{at}.files[1].path: Duplicate value: \"/a\""),
+            &format!("{at}.volumeMounts[0]: Duplicate value: \"/a\""),
+        ]);
+    for path in ["/a:b", "/a/../b"] {
+        workflow(&[&files(&format!("{{path: '{path}', contents: x}}"))])
+            .gives(&[&format!("{at}.files[0].path: Invalid value: {path:?}: must have neither ':' nor '..' in it")]);
+    }
+    workflow(&[&format!("{at}.volumeMounts: ['/a/..:/c', '/a:/b:ro']")]).gives(&[
+        &format!("{at}.volumeMounts[0]: Invalid value: \"/c\": …"),
+        &format!("{at}.volumeMounts[1]: Invalid value: \"/b:ro\": …"),
+    ]);
+    let large = |size: usize| files(&format!("{{path: /a, contents: {}}}", "x".repeat(size)));
+    workflow(&[&large(1 << 20)]).gives(&[]);
+    workflow(&[&large((1 << 20) + 1)])
+        .gives(&[&format!("{at}.files: Invalid value: 1048577: the files of a task may have 1048576 bytes …")]);
+}
+
+#[test]
 fn osmo1_4_what_is_kept_and_not_done_is_said() {
     let at = "workflow.groups[0].tasks[0]";
     workflow(&[&format!("{at}.outputs: [{{url: s3://x}}]"), &format!("{at}.credentials: {{a: /b}}")])
@@ -133,5 +158,10 @@ fn osmo2_4_what_is_guaranteed_is_enough_for_a_group() {
     ]);
     workflow(&["workflow.priority: LOW"]).pool(&[share]).gives(&[]);
     workflow(&["resources.shard.gpu: 3"]).pool(&[share]).gives(&[]);
+    // What the pool gives to tasks that name no number counts too.
+    let default = "common_default_variables: {USER_GPU: 8}";
+    workflow(&["-resources.shard.gpu"])
+        .pool(&["resources: {gpu: {guarantee: 8}}", default])
+        .gives(&["workflow.groups[0]: Invalid value: \"group1\": the group asks for 24 GPUs, …"]);
     workflow(&["workflow.priority: low"]).gives(&["workflow.priority: Unsupported value: \"low\": …"]);
 }
