@@ -179,7 +179,8 @@ pub async fn an_update_stays_in_its_rack(world: &World) {
     let view = world.ready(4).await;
     let rack = domains(world, &view, "rack", "wl-0-");
     world.edit(PodCliqueSet, "wl", |set| new_image(set, "worker", "app:2")).await;
-    let is_new = |view: &View| view.pods().count() == 4 && view.pods().all(|pod| pod.image() == "app:2" && pod.is_ready());
+    let is_new =
+        |view: &View| view.pods().count() == 4 && view.pods().all(|pod| pod.image() == "app:2" && pod.is_ready());
     let view = world.until("all are updated", is_new).await;
     assert_eq!(domains(world, &view, "rack", "wl-0-"), rack, "{}", view.dump());
     // No node of the rack has room for larger ones.

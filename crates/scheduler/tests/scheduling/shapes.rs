@@ -233,6 +233,7 @@ fn objects_at_fault_spoil_nothing_else() {
 #[test]
 fn why_somebody_waits_is_worked_out_once() {
     let mut world = World::new(1, 1);
+    world.settings.reserve_after = None;
     for at in 0..40 {
         let pod = world.pod_object(&format!("lone-{at:02}"), 16, None);
         world.put_pod(pod);
@@ -244,10 +245,12 @@ fn why_somebody_waits_is_worked_out_once() {
     }
     let is_told = |pod: &k8s_openapi::api::core::v1::Pod| {
         let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
-        conditions.filter_map(|condition| condition.message.as_deref()).any(|message| message.contains("needs"))
+        conditions
+            .filter_map(|condition| condition.message.as_deref())
+            .any(|message| message != "there is no room for it")
     };
-    let untold: Vec<_> = world.seen.pods.iter().filter(|(_, pod)| !is_told(pod)).map(|(key, _)| &*key.name).collect();
-    assert!(untold.is_empty(), "{untold:?}");
+    let untold: Vec<_> = world.seen.pods.values().filter(|pod| !is_told(pod)).collect();
+    assert!(untold.is_empty(), "{untold:#?}");
     let (first, again) = (world.decide(), world.decide());
     assert_eq!((first.again_at, again.again_at), (None, None));
     // Another proof, of which nothing new follows for those who read it.
