@@ -75,9 +75,10 @@ struct RelaxationView<'a> {
 }
 
 impl ExplanationView<'_> {
-    /// Only the first `most` domains, those that come closest.
-    pub fn shortened(mut self, most: usize) -> Self {
-        self.domains.truncate(most);
+    /// Only the first domains, those that come closest, and of each change only the first nodes.
+    pub fn shortened(mut self, domains: usize, nodes: usize) -> Self {
+        self.domains.truncate(domains);
+        self.relaxations.iter_mut().for_each(|change| change.nodes.truncate(nodes));
         self
     }
 }

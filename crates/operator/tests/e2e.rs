@@ -119,7 +119,12 @@ macro_rules! placed {
                 gs4_set_and_group_scaling_full_replicas,
                 gs5_min_replicas,
                 gs6_group_scaling_min_replicas,
+                gs7_group_scaling_in_steps,
+                gs8_group_scaled_before_the_base_is_placed,
                 gs9_set_scaling_min_replicas,
+                gs10_set_scaled_before_the_first_replica_is_placed,
+                gs11_set_and_group_scaling_min_replicas,
+                gs12_complex_scaling,
             }
             ending, timers => {
                 members_that_fail,
@@ -142,6 +147,7 @@ macro_rules! placed {
                 ru11_set_scaled_out_during_the_update,
                 ru12_set_scaled_in_while_its_last_replica_is_updated,
                 ru13_set_scaled_in_after_its_last_replica_was_updated,
+                ru14_group_scaled_out_during_the_update,
                 ru15_group_scaled_out_before_the_update,
                 ru16_group_scaled_in_during_the_update,
                 ru17_group_scaled_in_before_the_update,
@@ -186,24 +192,6 @@ macro_rules! placed {
             }
             rolling, timers => { an_update_without_room_moves_the_gang, }
             ending, timers => { members_that_finish, }
-        }
-    };
-}
-
-/// Scenarios in which there is room for some of what waits: who gets it is certain only where all that waits is seen at once, or by one who
-/// looks at nothing but the order. In RU14 a pod of the new template was seen to go once with the scheduler on a real server.
-macro_rules! contested {
-    ($tests:ident $module:ident $placing:ident) => {
-        $tests! {
-            $module, $placing:
-            scheduling, nothing => {
-                gs7_group_scaling_in_steps,
-                gs8_group_scaled_before_the_base_is_placed,
-                gs10_set_scaled_before_the_first_replica_is_placed,
-                gs11_set_and_group_scaling_min_replicas,
-                gs12_complex_scaling,
-            }
-            rolling, nothing => { ru14_group_scaled_out_during_the_update, }
         }
     };
 }
@@ -332,7 +320,11 @@ macro_rules! judged_by_place {
             }
             stories, nothing => {
                 disaggregated_inference_stays_together,
+                gpus_of_one_numa_node,
                 another_topology_is_tried,
+                a_drained_node,
+                a_more_important_set,
+                an_update_stays_in_its_rack,
             }
         }
     };
@@ -341,19 +333,9 @@ macro_rules! judged_by_place {
 placed!(embedded embedded StandIn);
 placed!(embedded embedded_scheduler Ours);
 placed!(real real StandIn);
-contested!(embedded embedded_contested StandIn);
-contested!(embedded embedded_scheduler_contested Ours);
-contested!(real real_contested StandIn);
 placed!(real real_scheduler Ours);
 judged_by_place!(embedded embedded_scheduler_places);
 judged_by_place!(real real_scheduler_places);
-embedded! {
-    embedded_scheduler_stories, Ours:
-    stories, nothing => {
-        gpus_of_one_numa_node,
-        a_drained_node,
-    }
-}
 deployed!(embedded embedded_deployments);
 // The garbage collector of a real server that has just learnt of a kind may let its owner go before it knows the dependents.
 embedded! {

@@ -12,7 +12,7 @@ use trellis_api::kinds::{ClusterTopology, PodGang};
 use trellis_api::names::{annotation, label};
 use trellis_scheduler::plan::{Kind, Target};
 use trellis_scheduler::seen::{Key, Seen};
-use trellis_scheduler::{Around, Plan, Settings, decide};
+use trellis_scheduler::{Around, Memory, Plan, Settings, decide};
 
 const RACK: &str = "bench.trellis.dev/rack";
 const HOST: &str = "kubernetes.io/hostname";
@@ -133,9 +133,9 @@ fn pod_mut<'a>(seen: &'a mut Seen, name: &str) -> &'a mut Pod {
 }
 
 /// Decides and carries out until nothing is left to do.
-fn settle(seen: &mut Seen, around: &Around<'_>) {
-    for _ in 0..5 {
-        let plan = decide(seen, around);
+fn settle(seen: &mut Seen, around: &Around<'_>, memory: &mut Memory) {
+    for _ in 0..50 {
+        let plan = decide(seen, around, memory);
         if plan.is_idle() {
             return;
         }
@@ -152,23 +152,25 @@ fn decisions(c: &mut Criterion) {
     group.sample_size(20);
 
     let fill = cluster(1_000, 200);
-    group.bench_function("fill", |b| b.iter(|| decide(black_box(&fill), &around)));
+    group.bench_function("fill", |b| b.iter(|| decide(black_box(&fill), &around, &mut Memory::default())));
 
     let mut rest = fill;
-    settle(&mut rest, &around);
+    let mut memory = Memory::default();
+    settle(&mut rest, &around, &mut memory);
     assert!(rest.pods.values().all(|pod| pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_some())));
-    group.bench_function("rest", |b| b.iter(|| decide(black_box(&rest), &around)));
+    group.bench_function("rest", |b| b.iter(|| decide(black_box(&rest), &around, &mut memory)));
 
     let mut one = rest;
     one.pod_gangs.retain(|key, _| &*key.name != "gang-0000");
     one.pods.retain(|key, _| !key.name.starts_with("gang-0000"));
     add_gang(&mut one, 200);
-    group.bench_function("one", |b| b.iter(|| decide(black_box(&one), &around)));
+    group.bench_function("one", |b| b.iter(|| decide(black_box(&one), &around, &mut memory)));
 
     let mut backlog = cluster(5_000, 500);
     occupy(&mut backlog);
-    settle(&mut backlog, &around);
-    group.bench_function("backlog", |b| b.iter(|| decide(black_box(&backlog), &around)));
+    let mut memory = Memory::default();
+    settle(&mut backlog, &around, &mut memory);
+    group.bench_function("backlog", |b| b.iter(|| decide(black_box(&backlog), &around, &mut memory)));
     group.bench_function("copy", |b| b.iter(|| black_box(&backlog).clone()));
     group.finish();
 }

@@ -152,14 +152,23 @@ impl Actor {
             let actor = Arc::clone(self);
             let uid = status.object["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
             self.aside(Side::Status(status.target.clone()), async move {
-                ("say status of gang", actor.say(&status.target, &uid, Message::status(&status)).await)
+                let turn = if status.is_urgent() { None } else { actor.saying.acquire().await.ok() };
+                let outcome = actor.say(&status.target, &uid, Message::status(&status)).await;
+                drop(turn);
+                ("say status of gang", outcome)
             });
         }
         for condition in plan.pod_conditions {
             let actor = Arc::clone(self);
             let target = pod(&condition.namespace, &condition.pod);
             self.aside(Side::Condition(target.clone()), async move {
-                ("say condition of pod", actor.say(&target, &condition.uid, Message::pod_condition(&condition)).await)
+                let _turn = actor.saying.acquire().await;
+                let outcome = match actor.index.is_waiting(&target, &condition.uid, &condition.gang) {
+                    true => actor.say(&target, &condition.uid, Message::pod_condition(&condition)).await,
+                    // It is about to get its place, or has it.
+                    false => Outcome::Stale,
+                };
+                ("say condition of pod", outcome)
             });
         }
     }
@@ -211,9 +220,16 @@ impl Actor {
             actor.metrics.write(site, outcome.word());
             let (Side::Delete(target) | Side::Status(target) | Side::Condition(target)) = &side;
             actor.rest(actor.pause(site, target, &outcome)).await;
-            actor.beside.lock().unwrap_or_else(PoisonError::into_inner).remove(&side);
-            // What was said is known by now; only what could not be has to be decided again. What waits until all is done is told too.
-            actor.index.wake();
+            let is_last = {
+                let mut beside = actor.beside.lock().unwrap_or_else(PoisonError::into_inner);
+                beside.remove(&side);
+                beside.is_empty()
+            };
+            // What was said is known by now, and changes nothing; what could not be has to be decided again.
+            let is_said = matches!((&side, &outcome), (Side::Status(_) | Side::Condition(_), Outcome::Done(_)));
+            if is_last || !is_said {
+                actor.index.wake();
+            }
         });
     }
 
@@ -344,9 +360,11 @@ impl Actor {
 
     /// Says something in a status.
     async fn say(&self, target: &Target, uid: &str, message: Message) -> Outcome {
-        let _turn = self.saying.acquire().await;
         match self.asker.ask(&message).await {
-            Answer::Done(text) => self.took(target.kind, &text),
+            Answer::Done(text) => {
+                let _ = self.index.heard(target.kind, &text);
+                Outcome::Done(Version::default())
+            }
             other => self.otherwise(target, uid, other).await,
         }
     }

@@ -177,9 +177,12 @@ impl Asker {
             match self.ask(&Message::annotate(target, version, &stamp)).await {
                 Answer::Done(text) => return Some(text),
                 // It has another version already, or is gone.
-                Answer::Refused(status, _) if matches!(status.code, 404 | 409) => {
-                    return self.read(target).await.ok().flatten();
-                }
+                Answer::Refused(status, _) if matches!(status.code, 404 | 409) => match self.read(target).await {
+                    Ok(found) => return found,
+                    // What became of it has to be known before anything else is decided.
+                    Err(_) if self.leads() => sleep(RETRY_LAST).await,
+                    Err(_) => return None,
+                },
                 Answer::Deposed => return None,
                 Answer::Refused(..) | Answer::Busy | Answer::Lost(_) => sleep(RETRY_LAST).await,
             }

@@ -2,6 +2,7 @@
 //! room, what is held, what is said.
 
 use crate::ledger::{Entry, Ledger};
+use crate::memory::Memory;
 use crate::picture::{Bar, Fate, Picture};
 use crate::plan::{Bind, GangPlan, Kind, Note, Plan, Target, Version, site};
 use crate::preempt;
@@ -13,15 +14,15 @@ use trellis_api::names::annotation;
 use trellis_engine::{Decision, Gang, GangName, NodeId, Options, Outcome, Place, Snapshot, order, plan_on};
 use trellis_lower::problem::passed_over;
 
-/// What is to be done now. Pure, and level-driven: nothing is remembered from call to call but what stands in the objects.
-pub fn decide(seen: &Seen, around: &Around<'_>) -> Plan {
+/// What is to be done now. Pure, and level-driven: nothing that matters is remembered from call to call but what stands in the objects.
+pub fn decide(seen: &Seen, around: &Around<'_>, memory: &mut Memory) -> Plan {
     let mut picture = Picture::of(seen, around);
     let mut plan = Plan::default();
     picture.reserve(&mut plan);
     let mut round = Round::new(&picture);
     round.draft_all(&picture, &mut plan);
     preempt::decide(&mut picture, &mut round, &mut plan);
-    say::decide(&picture, &mut round, &mut plan);
+    say::decide(&picture, &mut round, &mut memory.explained, &mut plan);
     round.write(&picture, &mut plan);
     picture.wake(&mut plan);
     plan
@@ -77,13 +78,12 @@ impl Round {
         }
         let mut late = picture.ties.late(&order(&picture.gangs), |gang| !decisions[gang].placed.is_empty());
         late.extend(too_early(&picture.gangs, &decisions));
-        let is_unfenced = |who: &crate::picture::Who<'_>| who.bar == Some(Bar::Unfenced);
         Self {
             snapshot,
             engine: trellis_engine::Plan { decisions },
             options,
             late,
-            may_give: !picture.whos.iter().any(is_unfenced),
+            may_give: !picture.has_unfenced,
             drafts: Vec::with_capacity(picture.gangs.len()),
         }
     }

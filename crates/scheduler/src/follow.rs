@@ -233,6 +233,10 @@ where
         pin_mut!(events);
         loop {
             let event = match timeout_at(begun + lasts + LATE, events.next()).await {
+                // We slept: it ended long ago, and nobody knows what has happened since.
+                Ok(_) if begun.elapsed() >= lasts + LATE => {
+                    return End::Badly("the watch was not looked at for too long".to_owned(), None);
+                }
                 Ok(Some(Ok(event))) => event,
                 Ok(Some(Err(error))) => return End::of(&error),
                 // The end of a connection looks the same, but does not wait for the time to be over.

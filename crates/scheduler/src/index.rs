@@ -13,7 +13,7 @@ use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use tokio::sync::Notify;
 use trellis_api::kinds::kai::{KaiPodGroup, Topology};
-use trellis_api::kinds::{ClusterTopology, NodeResourceTopology, PodGang};
+use trellis_api::kinds::{ClusterTopology, NodeResourceTopology, PodGang, PodGangStatus};
 use trellis_api::names::annotation;
 use trellis_controller::table::{Name, Put, Table, name_of};
 
@@ -166,7 +166,12 @@ impl Index {
     }
 
     /// Takes a version of an object, from a watch or as the answer to a write.
-    pub fn put<T: Kept>(&self, mut object: T) {
+    pub fn put<T: Kept>(&self, object: T) {
+        self.take(object, same);
+    }
+
+    /// The same; `same` tells whether two versions say the same, so that nobody has to be woken.
+    fn take<T: Kept>(&self, mut object: T, same: impl FnOnce(&T, &mut T) -> bool) {
         object.trim();
         let name = name_of(object.metadata());
         let mut state = self.state();
@@ -231,6 +236,38 @@ impl Index {
             Kind::Pod => self.put(serde_json::from_str::<Pod>(text)?),
         }
         Ok(())
+    }
+
+    /// Takes the answer to a write in which we only said something. That it was said wakes nobody; what others have written meanwhile does.
+    pub fn heard(&self, kind: Kind, text: &str) -> Result<(), serde_json::Error> {
+        match kind {
+            Kind::PodGang => self.take(serde_json::from_str::<PodGang>(text)?, |former, object| {
+                let unsaid = |gang: &PodGang| PodGang { status: Some(unsaid(gang)), ..gang.clone() };
+                same(&unsaid(former), &mut unsaid(object))
+            }),
+            Kind::Pod => self.take(serde_json::from_str::<Pod>(text)?, |former, object| {
+                let unsaid = |pod: &Pod| {
+                    let mut pod = pod.clone();
+                    let conditions = pod.status.as_mut().and_then(|status| status.conditions.as_mut());
+                    conditions.into_iter().for_each(|all| all.retain(|condition| condition.type_ != "PodScheduled"));
+                    pod
+                };
+                same(&unsaid(former), &mut unsaid(object))
+            }),
+            Kind::PodGroup => return self.answered(kind, text),
+        }
+        Ok(())
+    }
+
+    /// Whether a pod still waits, and nothing is under way for its gang.
+    pub fn is_waiting(&self, pod: &Target, uid: &str, gang: &Target) -> bool {
+        let state = self.state();
+        let found = state.seen.pod(&pod.namespace, &pod.name);
+        let waits = found.is_some_and(|pod| {
+            let has_node = pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_some());
+            pod.metadata.uid.as_deref() == Some(uid) && !has_node
+        });
+        waits && !state.seen.under_way.contains_key(gang)
     }
 
     /// Takes note that the object of this uid is not there.
@@ -310,6 +347,13 @@ impl Index {
 
 fn same_objects<T>(then: &crate::seen::ByName<T>, now: &crate::seen::ByName<T>) -> bool {
     then.len() == now.len() && then.iter().zip(now).all(|(then, now)| then.0 == now.0 && Arc::ptr_eq(then.1, now.1))
+}
+
+/// What others say of a gang. That it has to leave is not only said: its pods are deleted after that.
+fn unsaid(gang: &PodGang) -> PodGangStatus {
+    let mut status = gang.status.clone().unwrap_or_default();
+    status.conditions.retain(|condition| condition.type_ != "Scheduled");
+    PodGangStatus { placement_score: None, ..status }
 }
 
 /// Whether two versions of an object differ in nothing but the version. The newer one is left as it was.

@@ -1,7 +1,7 @@
 //! The scheduler: places gangs whole, and keeps them in place for life.
 //!
 //! Everything that has to survive stands in API objects, so a decision is a pure function of what was seen:
-//! [`decide`]`(seen, around) -> `[`Plan`]. Around it stands a shell that sees and acts: [`Scheduler`].
+//! [`decide`]`(seen, around, memory) -> `[`Plan`], in which the memory only saves work. Around it stands a shell that sees and acts: [`Scheduler`].
 
 mod act;
 mod ask;
@@ -13,6 +13,7 @@ mod follow;
 mod holds;
 mod index;
 pub mod ledger;
+mod memory;
 mod metrics;
 mod picture;
 pub mod plan;
@@ -30,6 +31,7 @@ mod view;
 mod watches;
 
 pub use decide::decide;
+pub use memory::Memory;
 pub use metrics::{CONTENT_TYPE as METRICS_CONTENT_TYPE, Metrics};
 pub use plan::Plan;
 pub use run::{Options, RunError, Scheduler, StartError};

@@ -48,6 +48,8 @@ pub(crate) struct Picture<'a> {
     pub touches: BTreeSet<Key>,
     /// Members that were begun, must not be bound where they were meant to be, and may not be moved yet.
     pub withheld: BTreeSet<Key>,
+    /// Whether whoever led before may still write to a gang that waits, be it that we are about to prevent that.
+    pub has_unfenced: bool,
     nodes: HashMap<String, NodeId>,
 }
 
@@ -75,6 +77,7 @@ pub(crate) struct Who<'a> {
     pub fates: Vec<Fate>,
     /// Why it is left alone for now.
     pub bar: Option<Bar>,
+
     /// Whether it gives up its place: nothing is held for it.
     pub gives_up: bool,
     /// For whom it has to leave.
@@ -127,6 +130,12 @@ impl Who<'_> {
         self.begun.contains(pod)
     }
 
+    /// Who wrote the ledger that stands on the object.
+    pub fn written_by(&self) -> String {
+        let written = self.object.annotation(annotation::PLACEMENT).and_then(Ledger::read);
+        written.map(|ledger| ledger.by).unwrap_or_default()
+    }
+
     pub fn has_begun(&self) -> bool {
         !self.begun.is_empty()
     }
@@ -160,7 +169,6 @@ impl<'a> Picture<'a> {
     pub fn of(seen: &'a Seen, around: &'a Around<'a>) -> Self {
         let served = served::Served::of(seen, &around.settings.served);
         let books = fates::Books::read(seen, &served);
-        let victims = books.victims(around.now);
         let mut observed = served.observed(seen, &around.settings.served);
         observed.assumed = books.begun(seen);
         let mut faults = Vec::new();
@@ -175,6 +183,8 @@ impl<'a> Picture<'a> {
         let nodes = cluster.nodes.iter().zip(0..).map(|(node, id)| (node.name.clone(), id)).collect();
         drop(observed);
         let mut books = books;
+        let targets = gangs.iter().zip(&origins).map(|(gang, origin)| (target_of(origin), gang.priority));
+        let victims = books.victims(around.now, &targets.collect());
         let object = |origin: &Origin| {
             let key = Key::new(&origin.name.namespace, &origin.name.name);
             Some(match origin.kind {
@@ -205,6 +215,7 @@ impl<'a> Picture<'a> {
             faults,
             touches: BTreeSet::new(),
             withheld: BTreeSet::new(),
+            has_unfenced: false,
             nodes,
         };
         picture.bar_all();
@@ -311,6 +322,16 @@ fn retain<T>(list: &mut Vec<T>, without: Option<&BTreeSet<usize>>) {
     let Some(without) = without else { return };
     let mut at = 0..;
     list.retain(|_| at.next().is_none_or(|at: usize| !without.contains(&at)));
+}
+
+/// The object that a gang comes from.
+fn target_of(origin: &Origin) -> Target {
+    let kind = match origin.kind {
+        "PodGang" => Kind::PodGang,
+        "PodGroup" => Kind::PodGroup,
+        _ => Kind::Pod,
+    };
+    Target { kind, namespace: origin.name.namespace.clone(), name: origin.name.name.clone() }
 }
 
 /// Namespace and name of an object.

@@ -168,6 +168,14 @@ pub struct StatusApply {
     pub object: Value,
 }
 
+impl StatusApply {
+    /// Whether something follows from its being said: pods are deleted only once it is said that they have to go.
+    pub fn is_urgent(&self) -> bool {
+        let conditions = self.object["status"]["conditions"].as_array();
+        conditions.into_iter().flatten().any(|condition| condition["type"] == "DisruptionTarget")
+    }
+}
+
 /// A condition of a pod, as a strategic merge patch of its `status` subresource that names the uid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PodCondition {
@@ -177,6 +185,8 @@ pub struct PodCondition {
     pub pod: String,
     /// The uid that it must have.
     pub uid: String,
+    /// The gang that it belongs to.
+    pub gang: Target,
     /// The whole patch.
     pub patch: Value,
 }

@@ -14,18 +14,19 @@ use trellis_controller::events::{About, Events, Note};
 
 use crate::act::{Actor, Ground};
 use crate::index::Index;
+use crate::memory::Memory;
 use crate::metrics::Metrics;
 use crate::plan::{self, Plan};
 use crate::seen::Seen;
 use crate::settings::{Around, Settings};
 use crate::view::View;
 
-/// How long events are gathered before they are decided on, at least.
-const GATHER: Duration = Duration::from_millis(5);
+/// Decisions are this far apart, at least.
+const APART: Duration = Duration::from_millis(5);
 /// The same while gangs are under way: each that ends is an event, and all that is left to do about it is to say so.
-const GATHER_BUSY: Duration = Duration::from_millis(25);
+const APART_BUSY: Duration = Duration::from_millis(25);
 /// And at most: a decision that takes long is not followed at once by the next, nor one that cannot be begun at once.
-const GATHER_MAX: Duration = Duration::from_millis(200);
+const APART_MAX: Duration = Duration::from_millis(200);
 /// How soon an old view is looked at again.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// No time that a plan names is nearer than this.
@@ -42,6 +43,8 @@ pub struct Planner {
     pub now: Now,
     /// Whether it is looked again when a time comes.
     pub timers: bool,
+    /// How long events are gathered before they are decided on.
+    pub gather: Duration,
     pub events: Events,
     pub metrics: Metrics,
     /// The last generation of the index after which there was nothing to do.
@@ -51,7 +54,7 @@ pub struct Planner {
 impl Planner {
     /// Decides for ever.
     pub async fn run(self) {
-        let mut is_paused = false;
+        let (mut is_paused, mut memory) = (false, Memory::default());
         loop {
             let generation = self.index.generation();
             if let Err(reason) = self.view.is_fresh() {
@@ -66,20 +69,22 @@ impl Planner {
                 info!("deciding again");
             }
             let ground = Ground { seen: Arc::new(self.index.seen()), at: Instant::now() };
-            let plan = self.decide(&ground.seen);
+            let plan = self.decide(&ground.seen, &mut memory);
             let took = ground.at.elapsed();
             self.metrics.planned(took, &plan.figures);
             let again = plan.again_at.filter(|_| self.timers).map(|time| self.instant(time));
             let is_settled = plan.is_idle() && ground.seen.under_way.is_empty() && self.actor.is_idle();
             debug!(?took, gangs = plan.gangs.len(), deletes = plan.deletes.len(), is_settled, "decided");
             self.carry_out(plan, &ground);
-            let gather = if self.index.is_busy() { GATHER_BUSY } else { GATHER };
+            let apart = if self.index.is_busy() { APART_BUSY } else { APART };
             self.settled.send_replace(is_settled.then_some(generation));
-            sleep(took.clamp(gather, GATHER_MAX)).await;
+            sleep(took.clamp(apart, APART_MAX)).await;
             if self.actor.is_saturated() {
-                sleep(GATHER_MAX).await;
+                sleep(APART_MAX).await;
             }
             self.wait(generation, again).await;
+            // What happens at one moment is told event by event, and belongs together.
+            sleep(self.gather).await;
         }
     }
 
@@ -98,14 +103,14 @@ impl Planner {
         }
     }
 
-    fn decide(&self, seen: &Seen) -> Plan {
+    fn decide(&self, seen: &Seen, memory: &mut Memory) -> Plan {
         let around = Around {
             settings: &self.settings,
             identity: &self.identity,
             leads_since: self.leads_since,
             now: (self.now)(),
         };
-        let decide = || crate::decide::decide(seen, &around);
+        let mut decide = || crate::decide::decide(seen, &around, memory);
         // It may take a while, and the lease has to be renewed meanwhile. With one thread there is nobody else to do it.
         match Handle::current().runtime_flavor() {
             RuntimeFlavor::MultiThread => tokio::task::block_in_place(decide),

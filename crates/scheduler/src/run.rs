@@ -40,6 +40,8 @@ pub struct Options {
     pub now: Now,
     /// Whether it is decided again when a time comes. Off, only events move anything: a test's way to show that they suffice.
     pub timers: bool,
+    /// How long events are gathered before they are decided on: what happens at one moment is told one by one.
+    pub gather: Duration,
     /// The oldest view of the cluster that is acted on. Watches last half as long.
     pub max_age: Duration,
     /// Requests that are under way at once.
@@ -55,6 +57,7 @@ impl Options {
             lease: None,
             now: Arc::new(Timestamp::now),
             timers: true,
+            gather: Duration::from_millis(5),
             max_age: Duration::from_secs(6),
             in_flight: 32,
         }
@@ -219,6 +222,7 @@ impl Scheduler {
             leads_since,
             now: Arc::clone(now),
             timers: self.options.timers,
+            gather: self.options.gather,
             events: Events::start(self.client.clone(), CONTROLLER, self.options.identity.clone(), Arc::clone(now)),
             metrics: self.metrics.clone(),
             settled: Arc::clone(&self.settled),

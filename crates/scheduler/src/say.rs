@@ -7,6 +7,7 @@ mod explain;
 mod pods;
 mod verdict;
 
+pub(crate) use explain::Explained;
 pub(crate) use verdict::Verdict;
 
 use crate::decide::Round;
@@ -23,12 +24,16 @@ const DISRUPTION_TARGET: &str = "DisruptionTarget";
 const PREEMPTED: &str = "Preempted";
 
 /// What is to be said now.
-pub(crate) fn decide(picture: &Picture<'_>, round: &mut Round, plan: &mut Plan) {
+pub(crate) fn decide(picture: &Picture<'_>, round: &mut Round, explained: &mut Explained, plan: &mut Plan) {
     let verdicts: Vec<Option<Verdict>> =
         (0..picture.gangs.len()).map(|gang| verdict::of(picture, round, gang)).collect();
-    let told = explain::decide(picture, round, &verdicts, plan);
+    let told = explain::decide(picture, round, &verdicts, explained, plan);
     for (gang, verdict) in verdicts.iter().enumerate() {
         let Some(verdict) = verdict else { continue };
+        if verdict.is_explained && !told.contains_key(&gang) {
+            // It is worked out in a moment; to say something else before would only be more to write.
+            continue;
+        }
         status(picture, gang, verdict, told.get(&gang), plan);
         pods::decide(picture, round, gang, verdict, told.get(&gang), plan);
     }

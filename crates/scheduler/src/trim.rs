@@ -118,8 +118,10 @@ fn is_looked_at(condition: &PodCondition) -> bool {
     POD_CONDITIONS.contains(&condition.type_.as_str())
 }
 
+/// When something was last looked at is of interest only where we say it ourselves: why a pod waits.
 fn without_probe(condition: PodCondition) -> PodCondition {
-    PodCondition { last_probe_time: None, ..condition }
+    let last_probe_time = condition.last_probe_time.filter(|_| condition.type_ == "PodScheduled");
+    PodCondition { last_probe_time, ..condition }
 }
 
 /// Only what was allotted counts, and only where something was.

@@ -163,6 +163,35 @@ fn a_base_makes_room_for_what_is_scaled_from_it_where_they_share_a_domain() {
     );
 }
 
+/// Two bases whose families need all there is: pairs that share a rack, in a block of racks of odd and even size.
+#[test]
+fn families_that_need_every_place_of_a_block_get_them() {
+    let family = |name: &str| {
+        format!(
+            "{name} required=block preferred=host
+             - {name}-router preferred=host: 2 x gpu=1
+             - {name}-decode required=rack preferred=host: 2 x gpu=1
+             - {name}-prefill required=rack preferred=host: 2 x gpu=1
+             {name}-decode-1 base={name} required=rack preferred=host: 2 x gpu=1
+             {name}-prefill-1 base={name} required=rack preferred=host: 2 x gpu=1\n"
+        )
+    };
+    check(
+        "topology t: block rack host
+         b1/r1/*: a1..a7 gpu=1
+         b1/r2/*: b1..b7 gpu=1
+         b1/r3/*: c1..c6 gpu=1
+         b2/r4/*: d1..d7 gpu=1",
+        &(family("one") + &family("two")),
+        "one: 6 placed
+         one-decode-1: 2 placed
+         one-prefill-1: 2 placed
+         two: 6 placed
+         two-decode-1: 2 placed
+         two-prefill-1: 2 placed",
+    );
+}
+
 #[test]
 fn a_scaled_gang_is_planned_after_its_base_whatever_its_priority() {
     check(

@@ -32,6 +32,12 @@ fn members(observed: &Observed<'_>, gangs: &BTreeSet<usize>) -> Vec<usize> {
         let name = (pod.metadata.namespace.as_deref(), pod.metadata.name.as_deref().unwrap_or_default());
         !named.is_empty() && named.contains(&name)
     };
-    let waits = |pod: &Pod| pod.spec.as_ref().is_none_or(|spec| spec.node_name.is_none());
+    // One that is taken to be on a node takes up room there.
+    let is_assumed = |pod: &Pod| {
+        let name = (super::drafts::namespace(&pod.metadata), pod.metadata.name.as_deref().unwrap_or_default());
+        observed.assumed.contains_key(&name)
+    };
+    let has_node = |pod: &Pod| pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_some());
+    let waits = |pod: &Pod| !has_node(pod) && !is_assumed(pod);
     (0..observed.pods.len()).filter(|at| is_named(observed.pods[*at]) && waits(observed.pods[*at])).collect()
 }

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::Node;
@@ -51,10 +52,10 @@ impl Drop for Running {
 }
 
 impl Running {
-    /// Starts a scheduler that serves its own name, alone.
-    pub async fn start(client: Client, now: Now) -> Self {
+    /// Starts a scheduler that serves its own name, alone. Where nodes are opened one after the other, it looks once all are.
+    pub async fn start(client: Client, now: Now, gather: Duration) -> Self {
         let mut options = Options::new(Settings::default(), "scheduler-1".to_owned());
-        options.now = now;
+        (options.now, options.gather) = (now, gather);
         let scheduler = Scheduler::start(client, options).await.expect("the scheduler starts");
         let (stop, mut stopped) = watch::channel(false);
         let task = tokio::spawn(async move {

@@ -98,7 +98,7 @@ fn none_twice(world: &World) {
     world.observer.law("nothing is updated twice", |view| {
         match view.ever().find(|pod| pod.image() == NEW && pod.is_terminating()) {
             None => Ok(()),
-            Some(pod) => Err(pod.name().to_owned()),
+            Some(pod) => Err(format!("{} goes: {}", pod.name(), pod.0)),
         }
     });
 }

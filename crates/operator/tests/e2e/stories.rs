@@ -12,7 +12,7 @@ use trellis_lifecycle::Kind::{PodClique, PodCliqueSet};
 use crate::kai::{forget, topology};
 use crate::tas::{domains, share};
 use crate::view::{View, condition, text};
-use crate::workloads::{clique, group, set};
+use crate::workloads::{clique, group, new_image, set};
 use crate::world::World;
 
 /// The nodes with these numbers.
@@ -145,6 +145,52 @@ pub async fn another_topology_is_tried(world: &World) {
     let refused = refused.expect_err("the topology is locked").to_string();
     assert!(refused.contains("clusterTopologyName"), "{refused}");
     forget(world, &["wl"], &[&first, &second]).await;
+}
+
+/// A class of this priority, for all scenarios.
+async fn class(world: &World, name: &str, value: i32) -> String {
+    let class = json!({
+        "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": { "name": name }, "value": value,
+    });
+    let made = post(world, "/apis/scheduling.k8s.io/v1/priorityclasses", &class).await;
+    assert!(made.is_ok() || made.is_err_and(|error| error.to_string().contains("exists")));
+    name.to_owned()
+}
+
+/// A more important set gets the place of another, which leaves whole, waits, says why, and comes back when there is room.
+pub async fn a_more_important_set(world: &World) {
+    let high = class(world, "e2e-high", 1_000).await;
+    world.reopen(nodes(world, 0..3)).await;
+    world.create(&set("low").clique(clique("worker", 3, 3)).pack("rack")).await;
+    let old = world.ready(3).await.uids(|_| true);
+    world.create(&set("high").clique(clique("worker", 2, 2)).pack("rack").priority(&high)).await;
+    let view = world.placed(&[("high-0-worker", 2)]).await;
+    assert!(view.live().all(|pod| !old.contains(pod.uid())), "{}", view.dump());
+    waits(world, 3).await;
+    world.reopen(nodes(world, 3..5)).await;
+    let view = world.ready(5).await;
+    share(world, &view, "rack", "low-0-");
+}
+
+/// An update never leaves the rack that the others are in, whatever is free elsewhere; what finds no room there says so.
+pub async fn an_update_stays_in_its_rack(world: &World) {
+    world.reopen(nodes(world, (0..4).chain(7..14))).await;
+    world.create(&set("wl").clique(clique("worker", 4, 3)).pack("rack")).await;
+    let view = world.ready(4).await;
+    let rack = domains(world, &view, "rack", "wl-0-");
+    world.edit(PodCliqueSet, "wl", |set| new_image(set, "worker", "app:2")).await;
+    let is_new =
+        |view: &View| view.pods().count() == 4 && view.pods().all(|pod| pod.image() == "app:2" && pod.is_ready());
+    let view = world.until("all are updated", is_new).await;
+    assert_eq!(domains(world, &view, "rack", "wl-0-"), rack, "{}", view.dump());
+    // No node of the rack has room for larger ones.
+    let larger = |set: &mut Value| {
+        let container = &mut set["spec"]["template"]["cliques"][0]["spec"]["podSpec"]["containers"][0];
+        container["resources"]["requests"]["memory"] = json!("160Mi");
+    };
+    world.edit(PodCliqueSet, "wl", larger).await;
+    let view = waits(world, 1).await;
+    assert_eq!(view.placed().values().sum::<usize>(), 3, "{}", view.dump());
 }
 
 /// Drains a node: with kubectl where there is a server to point it at.

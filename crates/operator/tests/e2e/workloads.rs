@@ -84,6 +84,11 @@ impl Set {
         self.template(&json!({ "clusterTopologyName": name }))
     }
 
+    /// How important it is.
+    pub fn priority(self, class: &str) -> Self {
+        self.template(&json!({ "priorityClassName": class }))
+    }
+
     /// `AnyOrder`, `InOrder` or `Explicit`.
     pub fn startup(self, type_: &str) -> Self {
         self.template(&json!({ "cliqueStartupType": format!("CliqueStartupType{type_}") }))

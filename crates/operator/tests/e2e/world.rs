@@ -104,7 +104,9 @@ impl World {
             Placing::Ours => {
                 let scheduler = match &cluster.scheduler {
                     Some(shared) => Arc::clone(shared),
-                    None => Arc::new(placer::Running::start(client.clone(), cluster.now.clone()).await),
+                    None => Arc::new(
+                        placer::Running::start(client.clone(), cluster.now.clone(), Duration::from_millis(5)).await,
+                    ),
                 };
                 Placer::ours(&client, scheduler)
             }

@@ -226,6 +226,7 @@ async fn deletions_and_statuses_are_good_for_one_object() {
     let condition = |name: &str, uid: String| crate::plan::PodCondition {
         namespace: "default".to_owned(),
         pod: name.to_owned(),
+        gang: Target { kind: Kind::PodGang, namespace: "default".to_owned(), name: "g".to_owned() },
         patch: json!({ "metadata": { "uid": uid }, "status": { "conditions": [
             { "type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no room" },
         ]}}),

@@ -52,6 +52,8 @@ impl Picture<'_> {
                 continue;
             }
             let bar = self.bar(gang);
+            let is_closed = matches!(bar, Some(Bar::Unfenced | Bar::UnderWay));
+            self.has_unfenced |= is_closed && self.is_waiting(gang) && self.is_unfenced(gang);
             let who = &mut self.whos[gang];
             let is_leaving = who.leaves_for.is_some() || who.ledger.preempted_by.is_some() && !who.has_standing();
             who.gives_up = is_leaving || matches!(bar, Some(Bar::Deleted | Bar::Disrupted));
@@ -92,7 +94,7 @@ impl Picture<'_> {
         if disruption.is_some_and(|condition| condition.reason != "Preempted") {
             return Some(Bar::Disrupted);
         }
-        if it.pods.iter().all(|pod| pod.bound.is_some()) {
+        if !self.is_waiting(gang) {
             // Nothing waits, so nothing is given; who may be late does not matter.
             return None;
         }
@@ -133,6 +135,11 @@ impl Picture<'_> {
         })
     }
 
+    fn is_waiting(&self, gang: usize) -> bool {
+        self.gangs[gang].pods.iter().any(|pod| pod.bound.is_none())
+    }
+
+    /// Whether whoever led before may still write to a gang. What we are about to write says nothing of that.
     fn is_unfenced(&self, gang: usize) -> bool {
         let (who, around) = (&self.whos[gang], self.around);
         let Some(since) = around.leads_since else { return false };
@@ -140,7 +147,7 @@ impl Picture<'_> {
         let is_old = created.is_none_or(|created| since.checked_add(SKEW).is_ok_and(|since| created.0 <= since));
         is_old
             && who.object.annotation(annotation::SCHEDULER) != Some(around.identity)
-            && who.ledger.by != around.identity
+            && who.written_by() != around.identity
     }
 }
 

@@ -1,7 +1,7 @@
 //! The ledgers of all gangs, and what became of the members that they name.
 
 use super::{Object, Who, served::Served, short_uid};
-use crate::ledger::{Entry, Held, Ledger, Spot, short};
+use crate::ledger::{Entry, Held, Ledger, Spot, Victim, short};
 use crate::plan::{Kind, Target};
 use crate::seen::{Named, Seen};
 use jiff::Timestamp;
@@ -36,7 +36,11 @@ struct Book<'a> {
 }
 
 /// The ledgers of all gangs that have one.
-pub(super) struct Books<'a>(HashMap<Target, Book<'a>>);
+pub(super) struct Books<'a> {
+    of_gangs: HashMap<Target, Book<'a>>,
+    /// Ledgers that are being carried out for gangs that are gone meanwhile: binds may be on their way.
+    of_lost: Vec<(&'a Target, Ledger)>,
+}
 
 impl<'a> Books<'a> {
     pub fn read(seen: &'a Seen, served: &Served<'a>) -> Self {
@@ -62,19 +66,26 @@ impl<'a> Books<'a> {
             let still_held = assumed.and(written).map(|written| still_held(written, &ledger)).unwrap_or_default();
             books.insert(target, Book { object, ledger, is_scribble, fates, still_held });
         }
-        Self(books)
+        let lost = seen.under_way.iter().filter(|(target, _)| !books.contains_key(target));
+        let of_lost = lost.filter_map(|(target, text)| Some((target, Ledger::read(text)?))).collect();
+        Self { of_gangs: books, of_lost }
     }
 
-    /// Who has to leave, and for whom: those that a gang's nomination names while it stands.
-    pub fn victims(&self, now: Timestamp) -> BTreeMap<(Target, String), String> {
+    /// Who has to leave, and for whom: those that a gang's nomination names while it stands, if they are of lower priority. A nomination
+    /// stands on an object that others may write to, so it is not believed in that.
+    pub fn victims(&self, now: Timestamp, priorities: &HashMap<Target, i32>) -> BTreeMap<(Target, String), String> {
         let mut victims = BTreeMap::new();
-        let mut books: Vec<(&Target, &Book<'_>)> = self.0.iter().collect();
+        let mut books: Vec<(&Target, &Book<'_>)> = self.of_gangs.iter().collect();
         books.sort_by_key(|(target, _)| *target);
         for (target, book) in books {
             let gone = book.object.meta().deletion_timestamp.is_some() || book.ledger.preempted_by.is_some();
             let Some(nomination) = book.ledger.nominated.as_ref().filter(|_| !gone) else { continue };
             if nomination.until > now {
-                for victim in &nomination.victims {
+                let may_evict = |victim: &&Victim| match (priorities.get(target), priorities.get(&victim.target)) {
+                    (Some(own), Some(theirs)) => own > theirs,
+                    _ => true,
+                };
+                for victim in nomination.victims.iter().filter(may_evict) {
                     let whom = format!("{}/{}", target.namespace, target.name);
                     victims.entry((victim.target.clone(), victim.uid.clone())).or_insert(whom);
                 }
@@ -86,15 +97,21 @@ impl<'a> Books<'a> {
     /// Where members that were begun will be; but for those whose node is gone, which wait.
     pub fn begun(&self, seen: &'a Seen) -> HashMap<(&'a str, &'a str), Assumed<'_>> {
         let mut begun = HashMap::new();
-        for (target, book) in &self.0 {
-            for (entry, fate) in book.ledger.members.iter().zip(&book.fates) {
-                if *fate != Fate::Begun || !seen.nodes.contains_key(entry.spot.node.as_str()) {
-                    continue;
-                }
-                if let Some((key, _)) = seen.pods.get_key_value(&(&*target.namespace, &*entry.pod) as &dyn Named) {
-                    let Spot { node, zone } = &entry.spot;
-                    begun.insert(key.parts(), Assumed { node, zone: zone.as_deref() });
-                }
+        let of_gangs = self.of_gangs.iter().flat_map(|(target, book)| {
+            let entries = book.ledger.members.iter().zip(&book.fates).filter(|(_, fate)| **fate == Fate::Begun);
+            entries.map(move |(entry, _)| (target, entry))
+        });
+        let of_lost = self.of_lost.iter().flat_map(|(target, ledger)| {
+            let is_begun = |entry: &&Entry| fate(entry, &target.namespace, seen) == Fate::Begun;
+            ledger.members.iter().filter(is_begun).map(move |entry| (*target, entry))
+        });
+        for (target, entry) in of_gangs.chain(of_lost) {
+            if !seen.nodes.contains_key(entry.spot.node.as_str()) {
+                continue;
+            }
+            if let Some((key, _)) = seen.pods.get_key_value(&(&*target.namespace, &*entry.pod) as &dyn Named) {
+                let Spot { node, zone } = &entry.spot;
+                begun.insert(key.parts(), Assumed { node, zone: zone.as_deref() });
             }
         }
         begun
@@ -108,7 +125,7 @@ impl<'a> Books<'a> {
         victims: &BTreeMap<(Target, String), String>,
     ) -> Who<'a> {
         let target = Target::of(object.kind(), object.meta());
-        let book = self.0.remove(&target);
+        let book = self.of_gangs.remove(&target);
         let named = victims.get(&(target.clone(), short_uid(object.meta()).to_owned())).cloned();
         let (ledger, fates, is_scribble, still_held) =
             book.map(|book| (book.ledger, book.fates, book.is_scribble, book.still_held)).unwrap_or_default();

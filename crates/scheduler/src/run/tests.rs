@@ -143,3 +143,33 @@ async fn an_outage_is_waited_for() {
     assert_eq!((running.readiness)(), Ok(()));
     running.stop().await.expect("it was told to");
 }
+
+/// Whoever waits costs nothing as long as nothing changes, also after something did that helps nobody.
+#[tokio::test(start_paused = true)]
+async fn nothing_is_decided_while_nothing_changes() {
+    let stage = stage().await;
+    for at in 0..40 {
+        let mut lone = pod(&format!("lone-{at:02}"));
+        lone["spec"]["containers"][0]["resources"] = json!({ "requests": { "cpu": "1k" } });
+        stage.create(lone).await;
+        let mut member = pod(&format!("member-{at:02}"));
+        member["spec"]["containers"][0]["resources"] = json!({ "requests": { "cpu": "1k" } });
+        stage.create(member).await;
+        stage.create(gang(&format!("g-{at:02}"), &[&format!("member-{at:02}")])).await;
+    }
+    let running = Running::start(&stage, "first", false).await;
+    sleep(Duration::from_mins(5)).await;
+    running.settles().await;
+    stage.create(node("n3", "b")).await;
+    sleep(Duration::from_mins(5)).await;
+    running.settles().await;
+    let decisions = || {
+        let text = running.metrics.render();
+        let line = text.lines().find(|line| line.starts_with("trellis_scheduler_plan_duration_seconds_count"));
+        line.expect("decisions are counted").to_owned()
+    };
+    let before = decisions();
+    sleep(Duration::from_mins(10)).await;
+    assert_eq!(decisions(), before);
+    running.stop().await.expect("it was told to");
+}

@@ -8,10 +8,11 @@ use jiff::{SignedDuration, Timestamp};
 use rustc_hash::FxHasher;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::hash::Hasher as _;
 use trellis_api::names::annotation;
-use trellis_engine::{Outcome, explain_some, order};
+use trellis_engine::{DomainReport, Explanation, Gang, Outcome, explain_some, order};
 use trellis_lower::{explanation, named::Names};
 
 /// An explanation is written at most so often.
@@ -24,6 +25,8 @@ const SOON: SignedDuration = SignedDuration::from_millis(200);
 const BYTES: usize = 16 << 10;
 /// Domains that are told of, where there is room.
 const DOMAINS: [usize; 5] = [20, 10, 5, 1, 0];
+/// Nodes that a change is told of by name.
+const NODES: usize = 20;
 
 /// What is known of why a gang waits.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -47,88 +50,150 @@ impl Told {
     }
 }
 
+/// What was worked out of why gangs wait, by uid. It is only a memory: whoever has none works it out once more.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Explained(HashMap<String, Worked>);
+
+/// When and from which proof it was last worked out why a gang waits. What is told may be older: it stays as long as what binds and what
+/// is short stay the same.
+#[derive(Clone, Debug)]
+struct Worked {
+    at: Timestamp,
+    digest: String,
+    told: Told,
+}
+
+impl Worked {
+    fn of(told: &Told) -> Self {
+        Self { at: told.at, digest: told.digest.clone(), told: told.clone() }
+    }
+}
+
+/// A gang of which it has to be worked out why it waits.
+struct Due {
+    gang: usize,
+    digest: String,
+    /// What people can read of it now.
+    stored: Option<Told>,
+    last: Option<Worked>,
+}
+
 /// Explains gangs that wait, as far as that is due; what was told before still holds for the others.
 pub(super) fn decide(
     picture: &Picture<'_>,
     round: &mut Round,
     verdicts: &[Option<Verdict>],
+    explained: &mut Explained,
     plan: &mut Plan,
 ) -> AllTold {
-    let now = picture.around.now;
     let (mut all, mut due) = (AllTold::new(), Vec::new());
+    let mut before = std::mem::take(&mut explained.0);
     for gang in order(&picture.gangs) {
-        let is_written = picture.whos[gang].object.annotation(annotation::EXPLANATION).is_some();
+        let object = picture.whos[gang].object;
+        let is_written = object.annotation(annotation::EXPLANATION).is_some();
         if round.drafts[gang].is_placed && is_written {
             // It goes with the write that gives the gang its place.
             round.drafts[gang].annotations.insert(annotation::EXPLANATION, None);
         }
         let Some(verdict) = verdicts[gang].as_ref() else { continue };
-        let stored = stored(picture, gang);
         if !verdict.is_explained {
-            let is_stale = stored.is_some() && !picture.is_lone(gang);
-            if is_stale && verdict.is_scheduled {
+            if is_written && verdict.is_scheduled && !picture.is_lone(gang) {
                 round.drafts[gang].annotations.insert(annotation::EXPLANATION, None);
             }
             continue;
         }
-        let digest = digest(round, gang);
-        match stored {
-            Some(told) if told.digest == digest || picture.is_lone(gang) && now < after(told.at, EVERY * 6) => {
+        let (stored, digest) = (stored(picture, gang), digest(round, gang));
+        let last = before.remove(object.uid()).or_else(|| stored.as_ref().map(Worked::of));
+        let is_new = stored.is_none() || last.as_ref().is_none_or(|last| last.digest != digest);
+        let rests = last.as_ref().map(|last| after(last.at, EVERY)).filter(|until| picture.around.now < *until);
+        match (last, stored) {
+            (Some(last), Some(stored)) if !is_new || rests.is_some() => {
+                if let Some(until) = rests.filter(|_| is_new) {
+                    plan.again(until);
+                }
+                let told = if picture.is_lone(gang) { last.told.clone() } else { stored };
                 all.insert(gang, told);
+                explained.0.insert(object.uid().to_owned(), last);
             }
-            Some(told) if now < after(told.at, EVERY) => {
-                plan.again(after(told.at, EVERY));
-                all.insert(gang, told);
-            }
-            stored => due.push((gang, digest, stored)),
+            (last, stored) => due.push(Due { gang, digest, stored, last }),
         }
     }
-    if due.len() > AT_ONCE {
-        plan.again(after(now, SOON));
-        for (gang, _, stored) in due.drain(AT_ONCE..) {
-            all.extend(stored.map(|told| (gang, told)));
-        }
+    // Whoever has waited longest for it comes first, so that everybody's turn comes.
+    due.sort_by_key(|due| due.last.as_ref().map(|last| last.at));
+    for Due { gang, stored, last, .. } in due.drain(AT_ONCE.min(due.len())..) {
+        plan.again(after(picture.around.now, SOON));
+        all.extend(stored.map(|told| (gang, told)));
+        let uid = picture.whos[gang].object.uid().to_owned();
+        explained.0.extend(last.map(|last| (uid, last)));
     }
-    let which: Vec<usize> = due.iter().map(|(gang, ..)| *gang).collect();
+    work_out(picture, round, verdicts, due, explained, &mut all, plan);
+    all
+}
+
+/// Works out why these wait, and has it written where there is something new to say.
+fn work_out(
+    picture: &Picture<'_>,
+    round: &mut Round,
+    verdicts: &[Option<Verdict>],
+    due: Vec<Due>,
+    explained: &mut Explained,
+    all: &mut AllTold,
+    plan: &mut Plan,
+) {
+    let which: Vec<usize> = due.iter().map(|due| due.gang).collect();
     if which.is_empty() {
-        return all;
+        return;
     }
+    let now = picture.around.now;
     let explanations = explain_some(&mut round.snapshot, &picture.gangs, &round.engine, &which, round.options);
     let names = Names::new(&picture.cluster);
-    for ((gang, digest, stored), explanation) in due.into_iter().zip(explanations) {
+    for (Due { gang, digest, stored, .. }, explanation) in due.into_iter().zip(explanations) {
         let it = &picture.gangs[gang];
-        let short: Vec<_> = explanation.domains.iter().map(|it| (&it.domain, &it.short)).collect();
-        // Why a gang cannot be planned at all is neither: it is told anew whenever it changes.
-        let key = hash(&format!("{:?}", (explanation.binding, short, &it.unready)));
-        if let Some(told) = stored.filter(|told| told.key == key && !told.key.is_empty()) {
-            all.insert(gang, told);
-            continue;
-        }
-        let headline = explanation.binding.and_then(|group| {
-            let constraint = it.groups[group].constraint?;
-            let level = names.level(constraint, constraint.required?).level;
-            let whom = if group == 0 { "the gang".to_owned() } else { format!("group `{}`", it.groups[group].name) };
-            Some(format!("no {level} has room for {whom}"))
-        });
-        let text = explanation.text.clone() + &reserved_by(picture, round, gang);
-        let is_room = explanation.empty_cluster.is_some();
-        let headline = headline.or_else(|| is_room.then(|| "the cluster has no room for it".to_owned()));
-        let told = Told { at: now, digest, key, headline: headline.unwrap_or_default(), text };
-        if !picture.is_lone(gang) {
-            let view = |domains| explanation::view(&explanation, it, &names).shortened(domains);
-            let text = DOMAINS.iter().find_map(|domains| form(&told, &json!(view(*domains))));
-            let draft = &mut round.drafts[gang];
-            draft.annotations.insert(annotation::EXPLANATION, text);
-            if draft.site == site::KEEP {
-                draft.site = site::EXPLAIN;
+        let key = key(&explanation, it, &names);
+        let told = match stored.filter(|told| told.key == key) {
+            Some(told) => told,
+            None => {
+                let headline = headline(&explanation, it, &names);
+                let text = explanation.text.clone() + &reserved_by(picture, round, gang);
+                let told = Told { at: now, digest: digest.clone(), key, headline, text };
+                if !picture.is_lone(gang) {
+                    let draft = &mut round.drafts[gang];
+                    let text = form(&told, &explanation, it, &names);
+                    draft.annotations.insert(annotation::EXPLANATION, Some(text));
+                    if draft.site == site::KEEP {
+                        draft.site = site::EXPLAIN;
+                    }
+                    if matches!(picture.whos[gang].object, Object::PodGroup(_)) {
+                        tell(picture, gang, verdicts[gang].as_ref(), &told, plan);
+                    }
+                }
+                told
             }
-            if matches!(picture.whos[gang].object, Object::PodGroup(_)) {
-                tell(picture, gang, verdicts[gang].as_ref(), &told, plan);
-            }
-        }
+        };
+        let uid = picture.whos[gang].object.uid().to_owned();
+        explained.0.insert(uid, Worked { at: now, digest, told: told.clone() });
         all.insert(gang, told);
     }
-    all
+}
+
+/// A number for what binds and what is short; as long as it is the same, nothing new is told. Why a gang cannot be planned at all is
+/// neither, and is told anew whenever it changes.
+fn key(explanation: &Explanation, gang: &Gang, names: &Names<'_>) -> String {
+    let domain = |it: &DomainReport| (it.domain.map(|domain| names.domain(domain).to_owned()), it.short.clone());
+    let short: Vec<_> = explanation.domains.iter().take(DOMAINS[0]).map(domain).collect();
+    hash(&format!("{:?}", (explanation.binding, short, &gang.unready)))
+}
+
+/// Why a gang waits, in a sentence without numbers.
+fn headline(explanation: &Explanation, gang: &Gang, names: &Names<'_>) -> String {
+    let binding = explanation.binding.and_then(|group| {
+        let constraint = gang.groups[group].constraint?;
+        let level = names.level(constraint, constraint.required?).level;
+        let whom = if group == 0 { "the gang".to_owned() } else { format!("group `{}`", gang.groups[group].name) };
+        Some(format!("no {level} has room for {whom}"))
+    });
+    let is_room = explanation.empty_cluster.is_some();
+    binding.or_else(|| is_room.then(|| "the cluster has no room for it".to_owned())).unwrap_or_default()
 }
 
 /// A PodGroup has no condition of ours whose change would be told.
@@ -154,17 +219,21 @@ fn stored(picture: &Picture<'_>, gang: usize) -> Option<Told> {
     serde_json::from_str(picture.whos[gang].object.annotation(annotation::EXPLANATION)?).ok()
 }
 
-/// As it is written, if it is short enough.
-fn form(told: &Told, view: &Value) -> Option<String> {
-    let mut form = Map::new();
-    form.insert("at".to_owned(), json!(crate::holds::floor_second(told.at)));
-    form.insert("digest".to_owned(), json!(told.digest));
-    form.insert("key".to_owned(), json!(told.key));
-    form.insert("headline".to_owned(), json!(told.headline));
-    form.extend(view.as_object().cloned().unwrap_or_default());
-    form.insert("text".to_owned(), json!(told.text));
-    let text = Value::Object(form).to_string();
-    (text.len() <= BYTES).then_some(text)
+/// As it is written: with as many domains as there is room for.
+fn form(told: &Told, explanation: &Explanation, gang: &Gang, names: &Names<'_>) -> String {
+    let written = |view: &Value| {
+        let mut form = Map::new();
+        form.insert("at".to_owned(), json!(crate::holds::floor_second(told.at)));
+        form.insert("digest".to_owned(), json!(told.digest));
+        form.insert("key".to_owned(), json!(told.key));
+        form.insert("headline".to_owned(), json!(told.headline));
+        form.extend(view.as_object().cloned().unwrap_or_default());
+        form.insert("text".to_owned(), json!(told.text));
+        Value::Object(form).to_string()
+    };
+    let view = |domains| json!(explanation::view(explanation, gang, names).shortened(domains, NODES));
+    let texts = DOMAINS.iter().map(|domains| written(&view(*domains)));
+    texts.into_iter().find(|text| text.len() <= BYTES).unwrap_or_else(|| written(&Value::Null))
 }
 
 /// Tells who is ahead and has room reserved.

@@ -4,7 +4,7 @@ use super::{Told, Verdict};
 use crate::decide::Round;
 use crate::holds::floor_second;
 use crate::picture::Picture;
-use crate::plan::{Note, Plan, PodCondition};
+use crate::plan::{Note, Plan, PodCondition, Target};
 use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::json;
@@ -36,10 +36,11 @@ pub(super) fn decide(
             continue;
         }
         let Some(object) = picture.pod(gang, &pod.name) else { continue };
-        if let Some(condition) = condition(object, &message, picture, plan) {
+        let target = &picture.whos[gang].target;
+        if let Some(condition) = condition(object, &message, target, picture, plan) {
             if picture.is_lone(gang) && !is_told(object) {
                 plan.notes.push(Note {
-                    about: picture.whos[gang].target.clone(),
+                    about: target.clone(),
                     uid: picture.whos[gang].object.uid().to_owned(),
                     warning: true,
                     reason: verdict.reason,
@@ -60,7 +61,7 @@ fn is_told(pod: &Pod) -> bool {
     known(pod).is_some_and(|known| known.status == "False" && known.reason.as_deref() == Some("Unschedulable"))
 }
 
-fn condition(pod: &Pod, message: &str, picture: &Picture<'_>, plan: &mut Plan) -> Option<PodCondition> {
+fn condition(pod: &Pod, message: &str, gang: &Target, picture: &Picture<'_>, plan: &mut Plan) -> Option<PodCondition> {
     let now = picture.around.now;
     let before = known(pod).filter(|_| is_told(pod));
     if let Some(before) = before {
@@ -90,6 +91,7 @@ fn condition(pod: &Pod, message: &str, picture: &Picture<'_>, plan: &mut Plan) -
         namespace: pod.metadata.namespace.clone().unwrap_or_default(),
         pod: pod.metadata.name.clone()?,
         uid: pod.metadata.uid.clone()?,
+        gang: gang.clone(),
         patch,
     })
 }

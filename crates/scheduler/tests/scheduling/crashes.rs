@@ -1,8 +1,9 @@
 //! Crash after any write, and leaders that come to late: it ends the same.
 
-use crate::server::writes;
-use crate::world::World;
+use crate::server::{Write, writes};
+use crate::world::{NAMESPACE, World};
 use trellis_api::names::label;
+use trellis_scheduler::seen::Key;
 
 type Story = fn(&mut World);
 
@@ -260,4 +261,49 @@ fn a_place_that_is_closed_gets_nobody_while_one_has_to_be_fenced() {
     world.settle();
     let other = if node == "r0n0" { "r0n1" } else { "r0n0" };
     assert_eq!(world.show(), format!("a: {other} {other}"), "{}", world.log.join("\n"));
+}
+
+/// A pod by itself has no ledger: its bind by a former leader is the first that is seen of it. As long as the write that would refuse it
+/// is only on its way, nobody is given the room.
+#[test]
+fn nobody_is_given_anything_while_a_fence_is_on_its_way() {
+    let mut world = World::new(1, 1);
+    let lone = world.pod_object("lone", 8, None);
+    world.put_pod(lone);
+    let late = world.decide();
+    world.new_leader();
+    let fences = world.decide();
+    let fence = fences.gangs.iter().find(|gang| gang.target.name == "lone").expect("it is fenced");
+    world.seen.under_way.insert(fence.target.clone(), fence.assumed.as_str().into());
+    world.pass(60);
+    world.gang("b", "w*1/1@8", None, |_| {});
+    let meanwhile = world.decide();
+    assert!(meanwhile.gangs.iter().all(|gang| gang.binds.is_empty()), "{meanwhile:#?}");
+    // The late bind comes first, and finds room.
+    world.apply(&late);
+    world.seen.under_way.clear();
+    world.settle();
+    assert_eq!(world.show(), "b: -", "{}", world.log.join("\n"));
+}
+
+/// A gang that is deleted while its pods are being bound leaves pods of which nobody knows whether they are.
+#[test]
+fn binds_on_their_way_are_charged_though_their_gang_is_gone() {
+    let mut world = World::new(1, 2);
+    world.gang("a", "w*2/2@8", None, |_| {});
+    world.apply(&world.decide());
+    let plan = world.decide();
+    let gang = &plan.gangs[0];
+    world.write(&plan, &writes(&plan)[0]);
+    world.seen.under_way.insert(gang.target.clone(), gang.assumed.as_str().into());
+    world.wanted.remove("a");
+    world.seen.pod_gangs.remove(&Key::new(NAMESPACE, "a"));
+    world.gang("b", "w*1/1@8", None, |_| {});
+    world.settle();
+    assert_eq!(world.show(), "b: -");
+    // They arrive.
+    for (bind, _) in gang.binds.iter().enumerate() {
+        world.write(&plan, &Write::Bind(0, bind));
+    }
+    world.check();
 }

@@ -1,10 +1,13 @@
 //! Whole gangs make room for more important ones.
 
 use crate::world::{NAMESPACE, World};
+use jiff::SignedDuration;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use std::sync::Arc;
 use trellis_api::kinds::PodGang;
-use trellis_api::names::label;
+use trellis_api::names::{annotation, label};
+use trellis_scheduler::ledger::{Ledger, Nomination, Victim};
+use trellis_scheduler::plan::{Kind, Target};
 use trellis_scheduler::seen::Key;
 
 fn class(name: &'static str) -> impl FnOnce(&mut PodGang) {
@@ -183,4 +186,23 @@ fn pods_alone_leave_and_are_left_for() {
         .map(|(key, pod)| format!("{} {}", key.name, crate::world::node_of(pod).unwrap_or("-")))
         .collect();
     assert_eq!(pods, ["high r0n0"], "{}", world.log.join("\n"));
+}
+
+/// A ledger stands on an object that its owner may write to: whom it names leaves only for one of higher priority.
+#[test]
+fn a_nomination_of_equals_is_not_believed() {
+    let mut world = World::new(1, 2);
+    world.gang("a", "w*2/2@8", None, class("high"));
+    world.gang("b", "w*2/2@8", None, class("high"));
+    world.settle();
+    let metadata = &world.seen.pod_gangs[&Key::new(NAMESPACE, "a")].metadata;
+    let uid = metadata.uid.iter().flat_map(|uid| uid.chars()).take(8).collect();
+    let victims = vec![Victim { target: Target::of(Kind::PodGang, metadata), uid }];
+    let until = world.now.checked_add(SignedDuration::from_hours(1)).expect("a time");
+    let nominated = Some(Nomination { until, places: Vec::new(), victims });
+    let forged = Ledger { by: world.identity.clone(), at: world.now, nominated, ..Ledger::default() };
+    let gang = Arc::make_mut(world.seen.pod_gangs.get_mut(&Key::new(NAMESPACE, "b")).expect("b"));
+    let text = forged.write().expect("a ledger");
+    gang.metadata.annotations.get_or_insert_default().insert(annotation::PLACEMENT.to_owned(), text);
+    check(&mut world, "a: r0n0 r0n1\nb: - -");
 }

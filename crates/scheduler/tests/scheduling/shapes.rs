@@ -228,3 +228,64 @@ fn objects_at_fault_spoil_nothing_else() {
     assert_eq!(world.show(), "a: -\nb: r0n0");
     assert!(world.last.notes.iter().any(|note| note.reason == "Invalid" && note.about.name == "a"));
 }
+
+/// As long as nothing changes it is not worked out again why somebody waits, however many they are; and everybody is told.
+#[test]
+fn why_somebody_waits_is_worked_out_once() {
+    let mut world = World::new(1, 1);
+    world.settings.reserve_after = None;
+    for at in 0..40 {
+        let pod = world.pod_object(&format!("lone-{at:02}"), 16, None);
+        world.put_pod(pod);
+        world.gang(&format!("g{at:02}"), "w*2/2@8", Some("rack"), |_| {});
+    }
+    for _ in 0..4 {
+        world.settle();
+        world.pass(1);
+    }
+    let is_told = |pod: &k8s_openapi::api::core::v1::Pod| {
+        let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
+        conditions
+            .filter_map(|condition| condition.message.as_deref())
+            .any(|message| message != "there is no room for it")
+    };
+    let untold: Vec<_> = world.seen.pods.values().filter(|pod| !is_told(pod)).collect();
+    assert!(untold.is_empty(), "{untold:#?}");
+    let (first, again) = (world.decide(), world.decide());
+    assert_eq!((first.again_at, again.again_at), (None, None));
+    // Another proof, of which nothing new follows for those who read it.
+    world.occupy("other", "r0n0", 0);
+    world.pass(11);
+    for _ in 0..4 {
+        world.settle();
+        world.pass(11);
+    }
+    assert_eq!(world.decide().again_at, None);
+}
+
+/// Explanations stay within their bounds, whatever there is to name.
+#[test]
+fn an_explanation_of_many_nodes_is_short() {
+    let mut world = World::new(1, 1);
+    for node in 1..1_500 {
+        world.add_node(0, node);
+        world.cordon(&format!("r0n{node}"), true);
+    }
+    world.gang("a", "w*1400/1400@8", Some("rack"), |_| {});
+    world.settle();
+    let told = world.annotation("a", annotation::EXPLANATION).expect("an explanation");
+    assert!(told.len() <= 16 << 10 && told.contains("\"text\":"), "{} bytes", told.len());
+}
+
+/// Why it waits goes with the write that gives a gang its place.
+#[test]
+fn an_explanation_goes_when_there_is_a_place() {
+    let mut world = World::new(1, 1);
+    world.gang("a", "w*2/2@8", Some("rack"), |_| {});
+    world.settle();
+    assert!(world.annotation("a", annotation::EXPLANATION).is_some());
+    world.add_node(0, 1);
+    let plan = world.decide();
+    let place = plan.gangs.iter().find(|gang| !gang.binds.is_empty()).expect("a place");
+    assert_eq!(place.annotations.get(annotation::EXPLANATION), Some(&None), "{place:#?}");
+}

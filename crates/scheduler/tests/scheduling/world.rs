@@ -6,13 +6,14 @@ use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
 use serde_json::json;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use trellis_api::kinds::{ClusterTopology, NamespacedName, PodGang, PodGangSpec, PodGroup};
 use trellis_api::names::{annotation, label};
 use trellis_scheduler::plan::Plan;
 use trellis_scheduler::seen::Key;
-use trellis_scheduler::{Around, Seen, Settings, decide};
+use trellis_scheduler::{Around, Memory, Seen, Settings, decide};
 
 pub const NAMESPACE: &str = "ns";
 const GPU: &str = "nvidia.com/gpu";
@@ -39,6 +40,8 @@ pub struct World {
     pub now: Timestamp,
     pub identity: String,
     pub leads_since: Timestamp,
+    /// Of the scheduler that leads.
+    pub memory: RefCell<Memory>,
     pub wanted: BTreeMap<String, Wanted>,
     /// What the pods of a gang have beside what they ask for.
     pub dress: BTreeMap<String, fn(&mut Pod)>,
@@ -63,6 +66,7 @@ impl World {
             now,
             identity: "s0".to_owned(),
             leads_since: now,
+            memory: RefCell::default(),
             wanted: BTreeMap::new(),
             dress: BTreeMap::new(),
             hanging: BTreeSet::new(),
@@ -327,6 +331,7 @@ impl World {
         let number: usize = self.identity[1..].parse().expect("a number");
         self.identity = format!("s{}", number + 1);
         self.leads_since = self.now;
+        self.memory.take();
     }
 
     pub fn decide(&self) -> Plan {
@@ -336,7 +341,7 @@ impl World {
             leads_since: Some(self.leads_since),
             now: self.now,
         };
-        decide(&self.seen, &around)
+        decide(&self.seen, &around, &mut self.memory.borrow_mut())
     }
 
     /// Decides and acts until there is nothing left to do. A scheduler that dies is followed by another.
