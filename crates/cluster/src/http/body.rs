@@ -18,6 +18,9 @@ use crate::yaml;
 /// The largest body that is read.
 pub const LIMIT: usize = 3 * 1024 * 1024;
 
+/// So much beyond that is read and thrown away.
+const PASSED_OVER: usize = 4 * LIMIT;
+
 /// The body of an answer.
 pub type Body = UnsyncBoxBody<Bytes, Infallible>;
 
@@ -38,9 +41,13 @@ where
     B: http_body::Body<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    match http_body_util::Limited::new(body, LIMIT).collect().await {
+    let mut body = std::pin::pin!(body);
+    match http_body_util::Limited::new(body.as_mut(), LIMIT).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<http_body_util::LengthLimitError>() => {
+            // Whoever is still sending would not hear the answer, so what comes is read, within bounds, and thrown away.
+            let mut rest = http_body_util::Limited::new(body, PASSED_OVER);
+            while let Some(Ok(_)) = rest.frame().await {}
             Err(Status::too_large(format!("Request entity too large: limit is {LIMIT}")))
         }
         Err(error) => Err(Status::bad_request(error.to_string())),

@@ -18,7 +18,7 @@ const MOST_PODS: usize = 2_000;
 
 /// Steps that may go, in all, into finding a better place for a base than the one it would have alone. Families are large,
 /// so each step costs more than one that goes into a gang by itself.
-const EFFORT: u64 = 20_000;
+const EFFORT: u64 = 400_000;
 
 /// A gang that has to follow a base.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +49,7 @@ impl Planner<'_> {
         let (Some(root), Some(family)) = (root, self.family(index)) else { return (None, 0) };
         let members: Vec<usize> = family.iter().map(|follower| follower.gang).collect();
         self.holds.lift(self.snapshot, &members);
-        let effort = EFFORT.min(self.options.budget);
+        let effort = EFFORT.min(self.options.budget.saturating_mul(2));
         let mut left = effort;
         let moved = self.moved(index, root, alone, family, &mut left);
         self.holds.show(self.snapshot, self.gangs, index);
@@ -154,10 +154,10 @@ impl Planner<'_> {
         matches!(decided, Decided::Placed(_))
     }
 
-    /// Of a family in its order, each gang that fits together with the base and those taken before.
+    /// Of a family in its order, each gang that is found to fit together with the base and those taken before.
     fn most(&mut self, index: usize, family: Vec<Follower>, left: &mut u64) -> Vec<Follower> {
         let (mut kept, mut rest): (Vec<Follower>, Vec<Follower>) = (Vec::new(), family);
-        while !rest.is_empty() {
+        while !rest.is_empty() && *left > 0 {
             // The longest beginning of the rest: if some fit, fewer of them do.
             let (mut few, mut many) = (0, rest.len());
             while few < many {
@@ -170,13 +170,13 @@ impl Planner<'_> {
                     many = half - 1;
                 }
             }
-            let mut left = rest.split_off(few);
+            let mut behind = rest.split_off(few);
             kept.append(&mut rest);
             // What is like one that does not fit does not fit either.
-            if let Some(&not) = left.first() {
-                left.retain(|it| it.base != not.base || !are_alike(&self.gangs[it.gang], &self.gangs[not.gang]));
+            if let Some(&not) = behind.first() {
+                behind.retain(|it| it.base != not.base || !are_alike(&self.gangs[it.gang], &self.gangs[not.gang]));
             }
-            rest = left;
+            rest = behind;
         }
         kept
     }

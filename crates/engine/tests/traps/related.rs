@@ -170,10 +170,18 @@ fn families_that_need_every_place_of_a_block_get_them() {
         format!(
             "{name} required=block preferred=host
              - {name}-router preferred=host: 2 x gpu=1
-             - {name}-decode required=rack preferred=host: 2 x gpu=1
-             - {name}-prefill required=rack preferred=host: 2 x gpu=1
-             {name}-decode-1 base={name} required=rack preferred=host: 2 x gpu=1
-             {name}-prefill-1 base={name} required=rack preferred=host: 2 x gpu=1\n"
+             - {name}-decoder required=rack preferred=host
+             -- {name}-dleader preferred=host: 1 x gpu=1
+             -- {name}-dworker preferred=host: 1 x gpu=1
+             - {name}-prefill required=rack preferred=host
+             -- {name}-pleader preferred=host: 1 x gpu=1
+             -- {name}-pworker required=host: 1 x gpu=1
+             {name}-decoder-1 base={name} required=rack preferred=host
+             - {name}-1-dleader preferred=host: 1 x gpu=1
+             - {name}-1-dworker preferred=host: 1 x gpu=1
+             {name}-prefill-1 base={name} required=rack preferred=host
+             - {name}-1-pleader preferred=host: 1 x gpu=1
+             - {name}-1-pworker required=host: 1 x gpu=1\n"
         )
     };
     check(
@@ -181,13 +189,14 @@ fn families_that_need_every_place_of_a_block_get_them() {
          b1/r1/*: a1..a7 gpu=1
          b1/r2/*: b1..b7 gpu=1
          b1/r3/*: c1..c6 gpu=1
-         b2/r4/*: d1..d7 gpu=1",
+         b2/r3/*: d1 gpu=1
+         b2/r4/*: e1..e7 gpu=1",
         &(family("one") + &family("two")),
         "one: 6 placed
-         one-decode-1: 2 placed
+         one-decoder-1: 2 placed
          one-prefill-1: 2 placed
          two: 6 placed
-         two-decode-1: 2 placed
+         two-decoder-1: 2 placed
          two-prefill-1: 2 placed",
     );
 }
