@@ -8,6 +8,7 @@ mod load;
 mod measure;
 mod nodes_of;
 mod progress;
+mod promised;
 mod proof;
 mod report;
 mod table;

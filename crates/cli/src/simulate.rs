@@ -118,6 +118,10 @@ fn table(reports: &[Report]) -> Result<()> {
         ("gangs placed", sum(|report| report.counts.placed)),
         ("gangs preempted", sum(|report| report.counts.preempted)),
         ("virtual seconds", sum(|report| report.virtual_seconds)),
+        ("writes of the operator", sum(|report| report.operator_writes)),
+        ("writes of the scheduler", sum(|report| report.scheduler_writes)),
+        ("decisions", sum(|report| report.decisions)),
+        ("steps of search", sum(|report| report.steps)),
     ] {
         writeln!(out, "{what:24} {count:>9}")?;
     }

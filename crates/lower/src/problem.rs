@@ -60,6 +60,10 @@ use trellis_engine::{Cluster, Gang, GangName};
 pub use unsupported::passed_over;
 use volumes::Storage;
 
+/// Why a pod is in no gang, in words.
+const UNKNOWN: &str = "it names a gang that is not there or does not list it";
+const STRAY: &str = "it is in no subgroup of its PodGroup";
+
 /// Namespace of objects that name none.
 const DEFAULT_NAMESPACE: &str = "default";
 
@@ -119,6 +123,8 @@ pub struct Problem {
     pub origins: Vec<Origin>,
     /// Which gangs must not be placed by one and the same decision.
     pub ties: Ties,
+    /// Pods that wait and that no gang takes in, by name, and why.
+    pub homeless: Vec<(GangName, &'static str)>,
     /// What was left out, for people.
     pub warnings: Vec<String>,
 }
@@ -222,7 +228,9 @@ pub fn problem(observed: &Observed<'_>) -> Result<Problem, Vec<Fault>> {
         eligibility: eligible.list(),
         occupants,
     };
-    Ok(Problem { cluster, gangs, origins, ties, warnings })
+    let unknown = single_notes.homeless.into_iter().map(|pod| (pod, UNKNOWN));
+    let homeless = unknown.chain(group_notes.homeless.into_iter().map(|pod| (pod, STRAY))).collect();
+    Ok(Problem { cluster, gangs, origins, ties, homeless, warnings })
 }
 
 /// What closes nodes to pods, beyond what they say of nodes.

@@ -10,6 +10,7 @@ mod served;
 
 pub(crate) use bars::{Bar, has_minimum};
 pub(crate) use fates::Fate;
+pub(crate) use served::is_served;
 
 use crate::ledger::{Held, Ledger, Request, Spot, short};
 use crate::plan::{Kind, Target};
@@ -23,7 +24,7 @@ use std::sync::Arc;
 use trellis_api::kinds::PodGang;
 use trellis_api::kinds::kai::KaiPodGroup;
 use trellis_api::names::annotation;
-use trellis_engine::{Cluster, Gang, GroupId, NodeId, Occupant, Place};
+use trellis_engine::{Cluster, Gang, GangName, GroupId, NodeId, Occupant, Place};
 use trellis_lower::problem::{Fault, Observed, Origin, Problem, Ties, problem, unsound};
 
 /// So often the problem is tried without the objects that were found to be at fault.
@@ -44,6 +45,8 @@ pub(crate) struct Picture<'a> {
     pub leaving: Vec<Occupant>,
     /// Objects that were left out.
     pub faults: Vec<Fault>,
+    /// Pods that no gang takes in, and why.
+    pub homeless: Vec<(GangName, &'static str)>,
     /// Pods that have to be written to before they may be given another place.
     pub touches: BTreeSet<Key>,
     /// Members that were begun, must not be bound where they were meant to be, and may not be moved yet.
@@ -172,7 +175,7 @@ impl<'a> Picture<'a> {
         let mut observed = served.observed(seen, &around.settings.served);
         observed.assumed = books.begun(seen);
         let mut faults = Vec::new();
-        let Problem { mut cluster, mut gangs, origins, mut ties, .. } = soundly(&mut observed, &mut faults);
+        let Problem { mut cluster, mut gangs, origins, mut ties, homeless, .. } = soundly(&mut observed, &mut faults);
         keep_away(seen, &mut cluster, &mut gangs);
         let is_leaving = |occupant: &Occupant| {
             let pod = seen.pod(&occupant.namespace, &occupant.name);
@@ -213,6 +216,7 @@ impl<'a> Picture<'a> {
             ties,
             leaving,
             faults,
+            homeless,
             touches: BTreeSet::new(),
             withheld: BTreeSet::new(),
             has_unfenced: false,

@@ -37,6 +37,7 @@ pub(crate) fn decide(picture: &Picture<'_>, round: &mut Round, explained: &mut E
         status(picture, gang, verdict, told.get(&gang), plan);
         pods::decide(picture, round, gang, verdict, told.get(&gang), plan);
     }
+    pods::homeless(picture, plan);
     tell_faults(picture, plan);
     crate::figures::count(picture, round, &verdicts, plan);
 }

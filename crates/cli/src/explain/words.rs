@@ -3,6 +3,7 @@
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use trellis_api::names::label;
 
 use super::{Gang, Labels, is_finished, node_of};
 use crate::plan::text::{columns, paths, wrapped};
@@ -23,13 +24,16 @@ pub fn lines(gang: &Gang, labels: &Labels) -> Vec<String> {
 }
 
 fn verdict(gang: &Gang) -> String {
-    let score = gang.object["status"]["placementScore"].as_f64().map(|score| format!(", placement score {score}"));
+    // A PodGroup has no such field; what the scheduler worked out stands in its own record.
+    let recorded = || gang.ledger.as_ref()?.score.map(|score| f64::from(score) / 1000.0);
+    let score = gang.object["status"]["placementScore"].as_f64().or_else(recorded);
+    let score = score.map(|score| format!(", placement score {score}"));
     let condition = gang.scheduled();
     let reason = condition.and_then(|condition| condition["reason"].as_str()).filter(|reason| !reason.is_empty());
     match condition.and_then(|condition| condition["status"].as_str()) {
         Some("True") if gang.waits() => format!("placed{}; some members wait", score.unwrap_or_default()),
         Some("True") => format!("placed{}", score.unwrap_or_default()),
-        _ if !gang.waits() => "placed".to_owned(),
+        _ if !gang.waits() => format!("placed{}", score.unwrap_or_default()),
         _ => reason.map_or_else(|| "waits".to_owned(), |reason| format!("waits ({reason})")),
     }
 }
@@ -102,10 +106,12 @@ fn level(whose: &str, constraint: &Value, pods: &[&Pod], labels: &Labels) -> Vec
     words.collect()
 }
 
-/// Places that are held or being made free, and whether the gang has to leave.
+/// What it has to follow, places that are held or being made free, and whether the gang has to leave.
 fn aside(gang: &Gang) -> Vec<String> {
-    let Some(ledger) = &gang.ledger else { return Vec::new() };
-    let mut lines = Vec::new();
+    let base = gang.object["metadata"]["labels"][label::BASE_POD_GANG].as_str();
+    let mut lines: Vec<String> =
+        base.into_iter().map(|base| format!("stays in the domains that PodGang {base} is required to share")).collect();
+    let Some(ledger) = &gang.ledger else { return lines };
     let mut held: BTreeMap<&str, usize> = BTreeMap::new();
     ledger.held.iter().for_each(|held_| *held.entry(held_.was.spot.node.as_str()).or_default() += 1);
     if let Some(until) = ledger.held.iter().map(|held| held.until).max() {
@@ -131,11 +137,18 @@ fn aside(gang: &Gang) -> Vec<String> {
 fn reasons(gang: &Gang) -> Vec<String> {
     let explanation = gang.explanation.as_ref();
     let text = explanation.and_then(|explanation| explanation["text"].as_str());
-    let message = gang.scheduled().and_then(|condition| condition["message"].as_str());
+    let condition = gang.scheduled();
+    let message = condition.and_then(|condition| condition["message"].as_str());
     let mut lines = Vec::new();
-    if let Some(text) = text.or(message).filter(|text| !text.is_empty()) {
+    let mut tell = |text: &str| {
         lines.push(String::new());
         lines.extend(wrapped(text, WIDTH));
+    };
+    if condition.is_some_and(|condition| condition["status"] == "True") {
+        // The gang has its place; why the others wait stands on them.
+        waiting(gang).into_iter().for_each(&mut tell);
+    } else if let Some(text) = text.or(message).filter(|text| !text.is_empty()) {
+        tell(text);
     }
     let Some(explanation) = explanation else { return lines };
     let domains = explanation["domains"].as_array().into_iter().flatten().filter(|domain| domain["value"] != "");
@@ -145,6 +158,14 @@ fn reasons(gang: &Gang) -> Vec<String> {
         lines.extend(columns(&rows).into_iter().map(|line| format!("  {line}")));
     }
     lines
+}
+
+/// What is said of members that wait.
+fn waiting(gang: &Gang) -> BTreeSet<&str> {
+    let pods = gang.groups.values().flatten().filter(|pod| !is_finished(pod) && node_of(pod).is_none());
+    let conditions = pods.flat_map(|pod| pod.status.iter().flat_map(|status| status.conditions.iter().flatten()));
+    let said = conditions.filter(|condition| condition.type_ == "PodScheduled" && condition.status == "False");
+    said.filter_map(|condition| condition.message.as_deref()).collect()
 }
 
 /// A domain: how many fit, what is short, who holds it.
@@ -182,6 +203,29 @@ mod tests {
         };
         let labels: Labels = groups.iter().flat_map(|(_, nodes)| nodes.iter().map(label)).collect();
         assert_eq!(levels(&gang, &labels), expected);
+    }
+
+    #[test]
+    fn why_members_above_the_minimum_wait_is_told_by_them() {
+        let pod = |node: Option<&str>, why: &str| {
+            let condition = json!({ "type": "PodScheduled", "status": "False", "message": why });
+            let pod =
+                json!({ "spec": { "nodeName": node, "containers": [] }, "status": { "conditions": [condition] } });
+            serde_json::from_value(pod).expect("a pod")
+        };
+        let placed = json!({ "type": "Scheduled", "status": "True", "message": "the minimum has nodes" });
+        let gang = Gang {
+            object: json!({
+                "metadata": { "name": "g-w-0", "labels": { label::BASE_POD_GANG: "g" } },
+                "status": { "conditions": [placed] },
+            }),
+            kind: "PodGang",
+            groups: [("w".to_owned(), vec![pod(Some("a1"), ""), pod(None, "the rack is full")])].into(),
+            ledger: None,
+            explanation: None,
+        };
+        assert_eq!(reasons(&gang), ["", "the rack is full"]);
+        assert_eq!(aside(&gang), ["stays in the domains that PodGang g is required to share"]);
     }
 
     #[test]

@@ -143,6 +143,11 @@ impl Gathered {
         }
     }
 
+    /// Whether there is a node of this name.
+    pub fn has_node(&self, name: &str) -> bool {
+        self.nodes.find("", name).is_some()
+    }
+
     /// How many objects there are.
     pub fn len(&self) -> usize {
         self.nodes.objects.len()
@@ -183,6 +188,8 @@ impl Gathered {
         self.kai_topologies.leave_out(unsound.get("Topology"));
         self.priority_classes.leave_out(unsound.get("PriorityClass"));
         self.node_resource_topologies.leave_out(unsound.get("NodeResourceTopology"));
+        self.claims.leave_out(unsound.get("PersistentVolumeClaim"));
+        self.volumes.leave_out(unsound.get("PersistentVolume"));
     }
 
     fn origin(&self, fault: &Fault) -> Option<Origin> {

@@ -4,11 +4,13 @@ use super::gather::Gathered;
 use super::items::{refusal, typed};
 use super::live;
 use super::progress::{Phase, Progress};
+use super::promised::Promises;
 use super::workflows;
 use crate::args::PlanArgs;
 use crate::objects::{Object, Role};
 use crate::{render, validate, world};
 use anyhow::Result;
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use std::rc::Rc;
 use trellis_api::admission::ClusterView;
@@ -73,10 +75,15 @@ pub fn load(args: &PlanArgs, live: Option<Vec<Object>>, progress: &Progress) -> 
         return Ok(None);
     }
     progress.set(Phase::Translating(gathered.len()));
+    let promises = if is_live { Promises::read(&gathered) } else { Promises::default() };
     for _ in 0..TRIES {
-        let observed = Observed { is_live, ..gathered.observed(&view.topologies) };
+        let assumed = promises.assumed(&gathered);
+        let observed = Observed { is_live, assumed, ..gathered.observed(&view.topologies) };
         let faults = match problem(&observed) {
-            Ok(problem) => return Ok(Some(problem)),
+            Ok(mut problem) => {
+                promises.hold(&mut problem, &gathered, Timestamp::now());
+                return Ok(Some(problem));
+            }
             Err(faults) => faults,
         };
         let unsound = unsound(&observed, &faults);

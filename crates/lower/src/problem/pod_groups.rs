@@ -7,7 +7,7 @@ use super::amounts::{index, number};
 use super::drafts::{Draft, gang_name, namespace};
 use super::faults::{Faults, Tally};
 use super::membership::{Belongs, Membership, by_name};
-use super::pods::Pods;
+use super::pods::{Pods, State};
 use super::priorities::Priorities;
 use super::topologies::Topologies;
 use super::{Observed, sub_groups};
@@ -24,6 +24,8 @@ const PRIORITY: i32 = 50;
 pub(super) struct Notes {
     /// Pods that are in no subgroup of their group.
     pub strays: Tally,
+    /// These by name.
+    pub homeless: Vec<GangName>,
     /// Groups that name a level of no topology.
     pub no_topology: Tally,
 }
@@ -84,6 +86,9 @@ impl<'a> Reader<'a, '_> {
                     members.claim(index(pod));
                 } else {
                     notes.strays.count(|| facts.title());
+                    if facts.state == State::Waiting {
+                        notes.homeless.push(facts.id());
+                    }
                     members.refuse(index(pod), Belongs::Stray);
                 }
             }

@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::{Pod, PodSpec};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use trellis_api::names::{GANG_GATE, annotation, label};
+use trellis_engine::GangName;
 
 /// Where a pod stands in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +55,10 @@ impl<'a> Facts<'a> {
 
     pub fn spec(&self) -> Option<&'a PodSpec> {
         self.pod.spec.as_ref()
+    }
+
+    pub fn id(&self) -> GangName {
+        GangName { namespace: self.namespace.to_owned(), name: self.name.to_owned() }
     }
 
     pub fn title(&self) -> String {

@@ -17,6 +17,8 @@ pub(super) struct Notes {
     pub gated: Tally,
     /// Naming a gang that is not there or does not know them.
     pub unknown: Tally,
+    /// These by name.
+    pub homeless: Vec<GangName>,
     /// Wishing for what is not looked at.
     pub wishes: Tally,
     /// Served by another scheduler.
@@ -40,7 +42,10 @@ pub(super) fn read<'a>(
         let scheduler = spec.and_then(|spec| spec.scheduler_name.as_deref());
         let is_ours = scheduler.is_some_and(|name| served.contains(&name));
         match (members.of(i), pod.state) {
-            (Belongs::Unknown, State::Waiting) => notes.unknown.count(|| pod.title()),
+            (Belongs::Unknown, State::Waiting) => {
+                notes.unknown.count(|| pod.title());
+                notes.homeless.push(pod.id());
+            }
             (Belongs::Nowhere, State::Gated | State::Coming) if is_ours => notes.gated.count(|| pod.title()),
             (Belongs::Nowhere, State::Waiting) if !is_ours => notes.others.count(|| pod.title()),
             // One that runs is a gang of one too: it may have to make room for others.

@@ -493,7 +493,8 @@ pub async fn what_is_refused(world: &World) {
     // More than any rack has places is let in, since racks may grow, and it is said.
     let tasks: Vec<Value> = (0..30).map(|n| task(&format!("t{n}"), "default")).collect();
     let many = [json!({ "name": "g", "tasks": tasks })];
-    let rack = json!({ "default": resource(&[("gpu-clique", "default", true)]) });
+    let mut rack = json!({ "default": resource(&[("gpu-clique", "default", true)]) });
+    rack["default"]["gpu"] = 8.into();
     let answer = trellis_testkit::objects::create(&world.client, &workflow(world, "large", &many, &rack)).await;
     let warnings = answer.expect("the workflow is admitted").warnings;
     assert!(warnings.iter().any(|it| it.contains("group \\\"g\\\" can never be placed")), "{warnings:?}");

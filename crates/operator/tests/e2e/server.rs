@@ -359,7 +359,7 @@ fn machines(placing: Placing, number: Option<usize>) -> (Vec<NodeSpec>, Set) {
 async fn nodes(client: &Client, placing: Placing, number: Option<usize>, now: Now) -> (Nodes, Set) {
     let (specs, set) = machines(placing, number);
     let options = Options {
-        ready_after: Duration::from_millis(5),
+        ready_after: Duration::from_millis(50),
         heartbeat: Duration::ZERO,
         init: Some(startup::wait_hook(client.clone())),
         now,

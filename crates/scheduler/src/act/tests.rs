@@ -210,6 +210,44 @@ async fn a_pod_on_its_own_is_bound_in_the_version_that_its_ledger_made() {
     assert_eq!(pod["metadata"]["annotations"][annotation::PLACEMENT], "where they go");
 }
 
+/// What is to be said of a pod that waits.
+fn condition(name: &str, uid: String) -> crate::plan::PodCondition {
+    crate::plan::PodCondition {
+        namespace: "default".to_owned(),
+        pod: name.to_owned(),
+        gang: Target { kind: Kind::PodGang, namespace: "default".to_owned(), name: "g".to_owned() },
+        patch: json!({ "metadata": { "uid": uid }, "status": { "conditions": [
+            { "type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no room" },
+        ]}}),
+        uid,
+    }
+}
+
+/// Whoever is about to get a place, or has one, is not said to wait, though that was decided before.
+#[tokio::test(start_paused = true)]
+async fn nobody_is_said_to_wait_who_does_not() {
+    let stage = stage(Faults::none()).await;
+    let actor = actor(&stage, Leadership::always());
+    let ground = ground(&stage);
+    let uid =
+        |name: &str| ground.seen.pods[&crate::seen::Key::new("default", name)].metadata.uid.clone().expect("a uid");
+    actor.carry_out(plan(&ground.seen), &ground);
+    let late =
+        || Plan { pod_conditions: vec![condition("p1", uid("p1")), condition("p2", uid("p2"))], ..Plan::default() };
+    actor.carry_out(late(), &ground);
+    ended(&stage).await;
+    actor.carry_out(late(), &ground);
+    while !actor.is_idle() {
+        sleep(MOMENT).await;
+    }
+    for name in ["p1", "p2"] {
+        let pod = stage.pod(name).await;
+        assert!(pod["spec"]["nodeName"].is_string(), "{pod}");
+        let conditions = pod["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        assert!(conditions.iter().all(|condition| condition["message"] != "no room"), "{pod}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn deletions_and_statuses_are_good_for_one_object() {
     let stage = stage(Faults::none()).await;
@@ -221,15 +259,6 @@ async fn deletions_and_statuses_are_good_for_one_object() {
         site: site::DELETE_UNDONE,
         namespace: "default".to_owned(),
         pod: name.to_owned(),
-        uid,
-    };
-    let condition = |name: &str, uid: String| crate::plan::PodCondition {
-        namespace: "default".to_owned(),
-        pod: name.to_owned(),
-        gang: Target { kind: Kind::PodGang, namespace: "default".to_owned(), name: "g".to_owned() },
-        patch: json!({ "metadata": { "uid": uid }, "status": { "conditions": [
-            { "type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no room" },
-        ]}}),
         uid,
     };
     let gang = &ground.seen.pod_gangs[&crate::seen::Key::new("default", "g")].metadata;

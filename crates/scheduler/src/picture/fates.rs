@@ -1,7 +1,7 @@
 //! The ledgers of all gangs, and what became of the members that they name.
 
 use super::{Object, Who, served::Served, short_uid};
-use crate::ledger::{Entry, Held, Ledger, Spot, Victim, short};
+use crate::ledger::{Entry, Held, Ledger, Nominated, Nomination, Request, Spot, Victim, short};
 use crate::plan::{Kind, Target};
 use crate::seen::{Named, Seen};
 use jiff::Timestamp;
@@ -163,15 +163,30 @@ impl<'a> Books<'a> {
     }
 }
 
-/// What a ledger that is written holds, and the one that is under way gives up or fills otherwise.
+/// What a ledger that is written holds, for members that come back or while others make room, and the one that is under way gives up or
+/// fills otherwise.
 fn still_held(written: &str, assumed: &Ledger) -> Vec<Held> {
-    let mut held = Ledger::read(written).unwrap_or_default().held;
-    let mut others: Vec<&Entry> = assumed.held.iter().map(|held| &held.was).chain(&assumed.members).collect();
-    held.retain(|held| {
-        let is_same = |other: &&Entry| {
-            (&other.group, &other.spot, &other.request) == (&held.was.group, &held.was.spot, &held.was.request)
+    let written = Ledger::read(written).unwrap_or_default();
+    let mut held = written.held;
+    if let Some(Nomination { until, places, .. }) = written.nominated {
+        let was = |it: Nominated| Entry {
+            group: it.group,
+            request: it.request,
+            spot: it.spot,
+            pod: String::new(),
+            uid: String::new(),
         };
-        others.iter().position(is_same).map(|at| others.swap_remove(at)).is_none()
+        held.extend(places.into_iter().map(|place| Held { until, was: was(place) }));
+    }
+    let entries = assumed.held.iter().map(|held| &held.was).chain(&assumed.members);
+    let nominated = assumed.nominated.iter().flat_map(|nomination| &nomination.places);
+    let mut others: Vec<(&String, &Spot, &Request)> = entries
+        .map(|it| (&it.group, &it.spot, &it.request))
+        .chain(nominated.map(|it| (&it.group, &it.spot, &it.request)))
+        .collect();
+    held.retain(|held| {
+        let was = (&held.was.group, &held.was.spot, &held.was.request);
+        others.iter().position(|other| *other == was).map(|at| others.swap_remove(at)).is_none()
     });
     held
 }

@@ -16,7 +16,7 @@ pub(super) struct Served<'a> {
 }
 
 /// Whether a pod names a scheduler that we serve.
-pub(super) fn is_served(pod: &Pod, served: &BTreeSet<String>) -> bool {
+pub(crate) fn is_served(pod: &Pod, served: &BTreeSet<String>) -> bool {
     let name = pod.spec.as_ref().and_then(|spec| spec.scheduler_name.as_deref());
     served.contains(name.unwrap_or(profile::DEFAULT_SCHEDULER))
 }

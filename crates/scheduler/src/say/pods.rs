@@ -3,8 +3,8 @@
 use super::{Told, Verdict};
 use crate::decide::Round;
 use crate::holds::floor_second;
-use crate::picture::Picture;
-use crate::plan::{Note, Plan, PodCondition, Target};
+use crate::picture::{Picture, is_served};
+use crate::plan::{Kind, Note, Plan, PodCondition, Target};
 use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::json;
@@ -49,6 +49,19 @@ pub(super) fn decide(
             }
             plan.pod_conditions.push(condition);
         }
+    }
+}
+
+/// Says of pods that no gang takes in why they wait.
+pub(super) fn homeless(picture: &Picture<'_>, plan: &mut Plan) {
+    for (name, why) in &picture.homeless {
+        let Some(pod) = picture.seen.pod(&name.namespace, &name.name) else { continue };
+        if !is_served(pod, &picture.around.settings.served) {
+            continue;
+        }
+        let target = Target::of(Kind::Pod, &pod.metadata);
+        let condition = condition(pod, &format!("Waits: {why}."), &target, picture, plan);
+        plan.pod_conditions.extend(condition);
     }
 }
 

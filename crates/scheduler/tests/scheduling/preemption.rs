@@ -6,7 +6,7 @@ use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use std::sync::Arc;
 use trellis_api::kinds::PodGang;
 use trellis_api::names::{annotation, label};
-use trellis_scheduler::ledger::{Ledger, Nomination, Victim};
+use trellis_scheduler::ledger::{Ledger, Nominated, Nomination, Spot, Victim};
 use trellis_scheduler::plan::{Kind, Target};
 use trellis_scheduler::seen::Key;
 
@@ -205,4 +205,31 @@ fn a_nomination_of_equals_is_not_believed() {
     let text = forged.write().expect("a ledger");
     gang.metadata.annotations.get_or_insert_default().insert(annotation::PLACEMENT.to_owned(), text);
     check(&mut world, "a: r0n0 r0n1\nb: - -");
+}
+
+/// Room that is being made for a gang is left to it until the write that gives it up stands.
+#[test]
+fn room_that_is_being_made_is_held_until_it_is_given_up() {
+    let mut world = World::new(1, 1);
+    world.gang("hi", "w*1/1@8", None, class("high"));
+    let target = Target::of(Kind::PodGang, &world.seen.pod_gangs[&Key::new(NAMESPACE, "hi")].metadata);
+    let until = world.now.checked_add(SignedDuration::from_hours(1)).expect("a time");
+    let place = Nominated {
+        group: "hi-w".to_owned(),
+        request: Arc::new([("nvidia.com/gpu".to_owned(), 8)].into()),
+        spot: Spot { node: "r0n0".to_owned(), zone: None },
+    };
+    let nominated = Some(Nomination { until, places: vec![place], victims: Vec::new() });
+    let before = Ledger { by: world.identity.clone(), at: world.now, nominated, ..Ledger::default() };
+    let after = Ledger { nominated: None, score: Some(0), ..before.clone() };
+    let gang = Arc::make_mut(world.seen.pod_gangs.get_mut(&target_key(&target)).expect("hi"));
+    let text = before.write().expect("a ledger");
+    gang.metadata.annotations.get_or_insert_default().insert(annotation::PLACEMENT.to_owned(), text);
+    world.seen.under_way.insert(target, after.write().unwrap_or_default().into());
+    world.gang("ho", "w*1/1@8", None, class("high"));
+    check(&mut world, "hi: -\nho: -");
+}
+
+fn target_key(target: &Target) -> Key {
+    Key::new(&target.namespace, &target.name)
 }

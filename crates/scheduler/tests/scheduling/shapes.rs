@@ -289,3 +289,18 @@ fn an_explanation_goes_when_there_is_a_place() {
     let place = plan.gangs.iter().find(|gang| !gang.binds.is_empty()).expect("a place");
     assert_eq!(place.annotations.get(annotation::EXPLANATION), Some(&None), "{place:#?}");
 }
+
+/// A pod whose gang is not there waits, and says so; once the gang is there, that is over.
+#[test]
+fn a_pod_without_its_gang_says_so() {
+    let mut world = World::new(1, 1);
+    let mut pod = world.pod_object("stray", 8, None);
+    pod.metadata.annotations = Some([(annotation::KAI_POD_GROUP.to_owned(), "nobody".to_owned())].into());
+    world.put_pod(pod);
+    world.settle();
+    let pod = &world.seen.pods[&Key::new(NAMESPACE, "stray")];
+    let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
+    let said: Vec<&str> = conditions.filter_map(|condition| condition.message.as_deref()).collect();
+    assert_eq!(said, ["Waits: it names a gang that is not there or does not list it."]);
+    assert!(world.decide().is_idle());
+}
