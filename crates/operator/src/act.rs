@@ -67,6 +67,22 @@ impl Actor {
         }
     }
 
+    /// Takes note that an object is not there. Whoever acts looks again by itself; all others who look at it are told, since a watch that
+    /// has to list anew will not.
+    fn gone(&self, write: &Write, uid: &str) {
+        for key in self.index.absent(&write.target, uid) {
+            let is_own = match key {
+                Key::Set(..) => !is_for_deployment(write),
+                Key::Deployment(..) => is_for_deployment(write),
+                Key::Workflow(..) => true,
+                Key::Topology(_) | Key::Pool(_) => false,
+            };
+            if !is_own {
+                self.queue.add(key);
+            }
+        }
+    }
+
     /// Carries out writes, many at once.
     pub async fn all(&self, writes: Vec<Write>) -> Vec<Outcome> {
         let tasks = writes.into_iter().map(|write| async move {
@@ -138,7 +154,7 @@ impl Actor {
             let still_there = serde_json::from_str::<Value>(text)
                 .is_ok_and(|answer| answer["kind"] != "Status" && answer["metadata"]["uid"] == uid.as_str());
             if !still_there || !is_marked(write.target.kind, text) {
-                self.index.absent(&write.target, uid);
+                self.gone(write, uid);
                 return Outcome::Done;
             }
         }
@@ -160,7 +176,7 @@ impl Actor {
         match (&write.action, status.reason.as_str()) {
             (_, "Conflict") | (Action::Create(_), "AlreadyExists") => self.look_again(write).await,
             (Action::Delete { uid, .. }, "NotFound") => {
-                self.index.absent(&write.target, uid);
+                self.gone(write, uid);
                 Outcome::Done
             }
             (
@@ -168,7 +184,7 @@ impl Actor {
                 "NotFound",
             ) => {
                 let uid = patch["metadata"]["uid"].as_str().unwrap_or_default();
-                self.index.absent(&write.target, uid);
+                self.gone(write, uid);
                 Outcome::Stale
             }
             _ => Outcome::Failed(failure(write, &status.message)),
@@ -186,7 +202,7 @@ impl Actor {
                         Outcome::Failed(failure(write, "an object of this name exists and is not ours"))
                     }
                     Action::Delete { uid, .. } if found["metadata"]["uid"] != uid.as_str() => {
-                        self.index.absent(&write.target, uid);
+                        self.gone(write, uid);
                         Outcome::Done
                     }
                     _ => Outcome::Stale,
@@ -194,7 +210,7 @@ impl Actor {
             }
             Ok(None) => {
                 if let Some(uid) = known_uid(&write.action) {
-                    self.index.absent(&write.target, uid);
+                    self.gone(write, uid);
                 }
                 Outcome::Stale
             }

@@ -91,10 +91,10 @@ impl<T: Kept> Table<T> {
     }
 
     /// Takes note that we know the object to be gone.
-    fn forget(&mut self, name: &Name, uid: &str) {
-        if let Some(forgotten) = self.objects.forget(name, uid) {
-            self.unlink(&forgotten);
-        }
+    fn forget(&mut self, name: &Name, uid: &str) -> Option<Arc<T>> {
+        let forgotten = self.objects.forget(name, uid)?;
+        self.unlink(&forgotten);
+        Some(forgotten)
     }
 
     /// Forgets what a list that is now complete has not named; returns it.
@@ -476,9 +476,14 @@ impl Index {
         keys
     }
 
-    /// Takes note that an object of this uid is no longer there.
-    pub fn forget<T: Kept>(&self, name: &Name, uid: &str) {
-        T::table(&mut self.tables()).forget(name, uid);
+    /// Takes note that an object of this uid is no longer there; what that touches. A watch need not tell of it any more: after a list it
+    /// is not among what is missing.
+    pub fn forget<T: Kept>(&self, name: &Name, uid: &str) -> Vec<Key> {
+        let mut tables = self.tables();
+        let forgotten = T::table(&mut tables).forget(name, uid);
+        let mut keys = Vec::new();
+        forgotten.iter().for_each(|object| object.touches(&tables, &mut keys));
+        keys
     }
 
     /// A list of this kind begins to come in.
@@ -692,7 +697,7 @@ impl Index {
     }
 
     /// Takes note that an object that we knew is not there.
-    pub fn absent(&self, target: &Target, uid: &str) {
+    pub fn absent(&self, target: &Target, uid: &str) -> Vec<Key> {
         let name = (target.namespace.clone(), target.name.clone());
         match target.kind {
             Kind::DynamoGraphDeployment => self.forget::<Deployment>(&name, uid),
@@ -718,3 +723,6 @@ impl Index {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -77,6 +77,9 @@ pub async fn play(
 ) -> Result<Played, String> {
     world.sweep().await;
     world.collect(scenario.collects);
+    if std::env::var_os("TRELLIS_TRACE").is_some() {
+        eprintln!("{}: {plight:?}", scenario.name);
+    }
     let life = Life::begin(world, scenario.kai, plight);
     let seeded = matches!(plight, Plight::Seeded(_));
     let mut dice = Dice::new(if let Plight::Seeded(seed) = plight { seed } else { 0 });
