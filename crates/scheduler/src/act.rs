@@ -28,6 +28,9 @@ use crate::view::View;
 const RETRY_FIRST: Duration = Duration::from_millis(100);
 /// The longest such time.
 const RETRY_LAST: Duration = Duration::from_secs(30);
+/// So many times as many pods are in gangs that are begun as requests can be under way: while the plan of one is written, and while the
+/// last of another's pods is waited for, others are bound.
+const AT_ONCE: u32 = 5;
 /// The part of all requests that may be under way to say something: one in so many.
 const SAYING: u32 = 8;
 /// How long gangs that are begun have to become whole when everything is to end.
@@ -114,7 +117,7 @@ impl Actor {
         metrics: Metrics,
     ) -> (Arc<Self>, Work) {
         let (sender, gangs) = mpsc::unbounded_channel();
-        let room_size = in_flight.saturating_mul(2).max(2);
+        let room_size = in_flight.saturating_mul(AT_ONCE).max(2);
         let actor = Arc::new(Self {
             asker,
             index,
