@@ -45,11 +45,14 @@ pub enum Outcome {
 pub struct Options {
     /// Steps that the decision of one gang may take.
     pub budget: u64,
+    /// Steps that may go, in all, into finding places for bases beside which what is scaled from them fits too. Families are
+    /// large, so such a step costs more than one that goes into a gang by itself.
+    pub effort: u64,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { budget: 200_000 }
+        Self { budget: 200_000, effort: 400_000 }
     }
 }
 

@@ -37,6 +37,8 @@ pub(crate) struct Planner<'a> {
     holds: Holds<'a>,
     /// Counts what changes for others: pods placed, nodes closed and opened.
     revision: u64,
+    /// Steps that may still go into finding better places for bases than those they would have alone.
+    effort: u64,
     /// Held room that nobody needs any more: the highest priority that it was held with, and since when.
     given_back: Option<(i32, u64)>,
 }
@@ -60,6 +62,7 @@ impl<'a> Planner<'a> {
             rest: Vec::new(),
             holds: Holds::new(gangs),
             revision: 0,
+            effort: options.effort.min(options.budget.saturating_mul(2)),
             given_back: None,
         }
     }

@@ -61,7 +61,7 @@ pub(crate) struct Draft {
 impl Round {
     /// Has the engine plan all that waits.
     fn new(picture: &Picture<'_>) -> Self {
-        let options = Options { budget: picture.around.settings.budget };
+        let options = Options { budget: picture.around.settings.budget, ..Options::default() };
         let mut snapshot = Snapshot::with_gangs(picture.cluster.clone(), &picture.gangs);
         for leaving in &picture.leaving {
             snapshot.add(Place { node: leaving.node, zone: None }, &leaving.request);

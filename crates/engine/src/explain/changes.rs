@@ -7,6 +7,7 @@ use super::{Change, EmptyCluster, Relaxation, words};
 use crate::cluster::NodeId;
 use crate::domains::NONE;
 use crate::gang::{Gang, GroupId, Members};
+use crate::plan::Options;
 use crate::proof::DomainId;
 
 /// Gangs that are tried one by one to be gone.
@@ -15,6 +16,8 @@ const MOST_VICTIMS: usize = 8;
 const MOST_DOMAINS: usize = 4;
 /// Up to so many gangs times nodes, every change is confirmed by planning all gangs with it.
 const QUICK: usize = 20_000;
+/// Into each of these plans goes so small a part of the effort for families.
+const CONFIRMING: u64 = 40;
 /// More nodes than this are no help to anybody.
 const MOST_NODES: usize = 1024;
 
@@ -54,12 +57,14 @@ impl Explainer<'_> {
         if self.gangs.len() < 2 || self.gangs.len() * cluster.nodes.len() > QUICK {
             return;
         }
+        // There are many plans to make, and where bases would best go is seldom what a change hangs on.
+        let options = Options { effort: self.options.effort / CONFIRMING, ..self.options };
         let mut confirmed = Vec::new();
         for change in changes.drain(..) {
             let mut change = change;
             for _ in 0..4 {
                 let (changed, gangs) = apply(cluster, self.gangs, index, &change);
-                let plan = crate::plan::plan(&changed, &gangs, self.options);
+                let plan = crate::plan::plan(&changed, &gangs, options);
                 let at = gangs.iter().position(|gang| gang.id == self.gangs[index].id);
                 if at.is_some_and(|at| plan.decisions[at].outcome == crate::plan::Outcome::Placed) {
                     confirmed.push(change);

@@ -16,9 +16,8 @@ use crate::proof::DomainId;
 /// Of a large family only the first gangs with so many pods are looked at.
 const MOST_PODS: usize = 2_000;
 
-/// Steps that may go, in all, into finding a better place for a base than the one it would have alone. Families are large,
-/// so each step costs more than one that goes into a gang by itself.
-const EFFORT: u64 = 400_000;
+/// What it costs to put a question together, in steps for each pod that it is about: many questions are answered in no step at all.
+const STEPS_PER_POD: usize = 16;
 
 /// A gang that has to follow a base.
 #[derive(Clone, Copy, Debug)]
@@ -49,9 +48,10 @@ impl Planner<'_> {
         let (Some(root), Some(family)) = (root, self.family(index)) else { return (None, 0) };
         let members: Vec<usize> = family.iter().map(|follower| follower.gang).collect();
         self.holds.lift(self.snapshot, &members);
-        let effort = EFFORT.min(self.options.budget.saturating_mul(2));
+        let effort = self.effort;
         let mut left = effort;
         let moved = self.moved(index, root, alone, family, &mut left);
+        self.effort = left;
         self.holds.show(self.snapshot, self.gangs, index);
         (moved, effort - left)
     }
@@ -148,6 +148,10 @@ impl Planner<'_> {
 
     /// Whether a whole family fits; of the steps that are left for it, each question may take half.
     fn fits_whole(&mut self, whole: &Gang, left: &mut u64) -> bool {
+        *left = left.saturating_sub((whole.pods.len() * STEPS_PER_POD) as u64);
+        if *left == 0 {
+            return false;
+        }
         let Ok(job) = Job::new(whole, None, self.snapshot) else { return false };
         let (decided, steps) = fits(self.snapshot, &job, *left / 2);
         *left -= steps;

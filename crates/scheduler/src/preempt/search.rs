@@ -153,7 +153,7 @@ impl Quest<'_, '_> {
         let mut victims = self.gangs_of(units);
         victims.extend(self.search.taken.iter().filter(|taken| **taken != self.gang));
         let victims = sorted(victims);
-        let options = Options { budget: self.round.options.budget.min(BUDGET) };
+        let options = Options { budget: self.round.options.budget.min(BUDGET), ..self.round.options };
         let Round { snapshot, engine, .. } = &mut *self.round;
         fits_without(snapshot, &self.picture.gangs, engine, self.gang, &victims, options)
     }
