@@ -17,7 +17,7 @@ pub use cluster_topology::{default_cluster_topology, validate_cluster_topology};
 pub use config::validate_operator_configuration;
 pub use pod_clique_set::{default_pod_clique_set, structure as pod_clique_set_structure, validate_pod_clique_set};
 pub use pool::validate_pool;
-pub use workflow::{Pools, exit_codes, pool as pool_of_workflow, validate_workflow};
+pub use workflow::{Pools, WorkflowNames, exit_codes, missing_rights, pool as pool_of_workflow, validate_workflow};
 
 use crate::field::FieldError;
 use crate::kinds::{ClusterTopology, PodCliqueSet};
@@ -34,6 +34,8 @@ pub struct ClusterView {
     pub scheduled: BTreeSet<(String, String)>,
     /// OSMO's pools by name.
     pub pools: Pools,
+    /// What the objects of workflows are called.
+    pub workflows: WorkflowNames,
 }
 
 impl ClusterView {

@@ -4,12 +4,13 @@
 //! [`Graph`] is what admission and lowering look at: the stored version, with the way back to the path that the user wrote.
 
 mod backend;
+mod command;
 mod convert;
 mod service;
 
-pub use backend::started;
+pub use command::{Place, place};
 pub use convert::{conversion_review, convert};
-pub use service::POD_FIELDS;
+pub use service::{POD_FIELDS, PROBE_WAYS};
 
 use crate::Domain;
 use crate::admission::form;

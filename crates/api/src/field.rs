@@ -46,6 +46,32 @@ impl fmt::Display for Path {
     }
 }
 
+/// Names and indices of a path such as `spec.levels[2].key`; a key in brackets may have dots in it.
+pub fn steps(path: &str) -> Vec<&str> {
+    let mut steps = Vec::new();
+    let mut rest = path;
+    while !rest.is_empty() {
+        if let Some(inner) = rest.strip_prefix('[') {
+            let end = inner.find(']').unwrap_or(inner.len());
+            steps.push(&inner[..end]);
+            rest = inner[end..].trim_start_matches([']', '.']);
+        } else {
+            let end = rest.find(['.', '[']).unwrap_or(rest.len());
+            steps.push(&rest[..end]);
+            rest = rest[end..].trim_start_matches('.');
+        }
+    }
+    steps
+}
+
+/// What stands at a path.
+pub fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
+    steps(path).into_iter().try_fold(value, |value, step| match value {
+        Value::Array(items) => items.get(step.parse::<usize>().ok()?),
+        other => other.get(step),
+    })
+}
+
 /// The kind of fault, by the word in Kubernetes' message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum ErrorType {

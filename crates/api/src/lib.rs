@@ -13,6 +13,7 @@ pub mod field;
 pub mod kinds;
 pub mod names;
 pub mod osmo;
+pub mod quantity;
 pub mod schema;
 pub mod settings;
 

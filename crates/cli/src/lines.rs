@@ -3,6 +3,7 @@
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::Spanned;
 use std::fmt;
+use trellis_api::field::steps;
 
 /// Where the fields of a document stand.
 #[derive(Debug)]
@@ -50,24 +51,6 @@ impl Lines {
         }
         line
     }
-}
-
-/// Names and indices of a path; a map key in brackets may have dots in it.
-fn steps(field: &str) -> Vec<&str> {
-    let mut steps = Vec::new();
-    let mut rest = field;
-    while !rest.is_empty() {
-        if let Some(inner) = rest.strip_prefix('[') {
-            let end = inner.find(']').unwrap_or(inner.len());
-            steps.push(&inner[..end]);
-            rest = inner[end..].trim_start_matches([']', '.']);
-        } else {
-            let end = rest.find(['.', '[']).unwrap_or(rest.len());
-            steps.push(&rest[..end]);
-            rest = rest[end..].trim_start_matches('.');
-        }
-    }
-    steps
 }
 
 impl<'de> Deserialize<'de> for Tree {

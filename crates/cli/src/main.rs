@@ -35,6 +35,12 @@ use args::{Args, Command};
 use clap::Parser as _;
 use std::process::ExitCode;
 
+/// Objects are small and many, and live and die on different threads: this takes a third off the time of a simulation. Tests have it from
+/// their kit.
+#[cfg(not(test))]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Some object was refused.
 const REFUSED: u8 = 1;
 /// The input could not be read; clap uses the same code for wrong arguments.

@@ -154,7 +154,12 @@ pub fn judge(object: &Object, old: Option<&Object>, view: &ClusterView, settings
         Kind::PodCliqueScalingGroup => form::<PodCliqueScalingGroup>(kind, object),
         Kind::PodGang => form::<PodGang>(kind, object),
         Kind::Pool => review::pool(value, before),
-        Kind::Workflow => review::workflow(value, before, &view.pools),
+        Kind::Workflow => {
+            let mut verdict = review::workflow(value, before, &view.pools);
+            let workflow = osmo::with_pool(object, &view.pools).filter(|_| before.is_none());
+            verdict.errors.extend(workflow.iter().flat_map(|(workflow, _)| view.workflows.check(workflow)));
+            verdict
+        }
     };
     if let Some(file) = &object.from_file {
         verdict = file.verdict(verdict);

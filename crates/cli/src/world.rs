@@ -1,6 +1,7 @@
 //! The cluster that the input describes, as admission and lowering see it.
 
 use crate::objects::{Object, Role};
+use crate::osmo;
 use serde_json::Value;
 use trellis_api::admission::object::{Decoded, Kind, decode};
 use trellis_api::admission::review::{self, Defaulted};
@@ -70,6 +71,11 @@ pub fn view(objects: &[&Object], settings: &Settings) -> ClusterView {
             Role::Pod => view.scheduled.extend(scheduled_set(object)),
             Role::Judged(_) | Role::Unknown | Role::Foreign => {}
         }
+    }
+    // A workflow lives where its pool does, so all pools are read by now.
+    let workflows = objects.iter().filter(|object| object.role == Role::Judged(Kind::Workflow));
+    for (workflow, _) in workflows.filter_map(|object| osmo::with_pool(object, &view.pools)) {
+        view.workflows.add(&workflow);
     }
     if let Some(topology) = settings.default_topology() {
         view.topologies.insert(topology.metadata.name.clone().unwrap_or_default(), topology);

@@ -27,7 +27,8 @@ pub struct Gang {
     pub created: i64,
     /// The gang whose domains this one must share: the base of a scaled gang. If that one is in the problem, this one
     /// is placed after it, inside the domain that the base's root occupies at the base root's required level. Of those domains
-    /// in which the base fits it takes one, if there is one, in which this one fits beside it.
+    /// in which the base fits it takes one, if there is one, in which this one fits beside it. A base whose minimum runs is followed
+    /// also where labels that have changed have put groups of it apart.
     pub base: Option<GangName>,
     /// Whether room is kept for it while it waits.
     pub reserve: bool,
@@ -173,6 +174,29 @@ impl Gang {
     pub(crate) fn standing(&self) -> impl Iterator<Item = (GroupId, Place)> {
         let bound = self.pods.iter().filter_map(|pod| Some((pod.group, pod.bound?)));
         bound.chain(self.holds.iter().map(|hold| (hold.group, hold.place)))
+    }
+
+    /// Whether such pods are enough for its minimum.
+    pub fn has_minimum<'a>(&self, pods: impl IntoIterator<Item = &'a Pod>) -> bool {
+        let mut there = vec![0_usize; self.groups.len()];
+        pods.into_iter().for_each(|pod| there[pod.group] += 1);
+        // Children stand behind their parents, and a group has pods or children.
+        let mut enough = true;
+        for (group, spec) in self.groups.iter().enumerate().rev() {
+            let (Members::Pods { min } | Members::Groups { min }) = spec.members;
+            enough = there[group] >= min;
+            if let Some(parent) = spec.parent {
+                there[parent] += usize::from(enough);
+            }
+        }
+        enough
+    }
+
+    /// Whether those that are scaled from it may follow it whatever the plan says of it: its minimum runs, and its levels are known.
+    /// Labels that have changed since may have put it apart.
+    pub(crate) fn leads(&self) -> bool {
+        let is_known = !matches!(self.unready, Some(Unready::UnknownTopology { .. } | Unready::UnknownLevel { .. }));
+        is_known && self.has_minimum(self.pods.iter().filter(|pod| pod.bound.is_some()))
     }
 
     /// The members of a leaf, bound and waiting, in their order.

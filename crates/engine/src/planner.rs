@@ -175,10 +175,17 @@ impl<'a> Planner<'a> {
         let Some((base, index)) = gang.base.as_ref().and_then(|base| Some((base, *self.by_name.get(base)?))) else {
             return Ok(None);
         };
-        let planned = self.decisions[index].as_ref().filter(|planned| planned.decision.outcome == Outcome::Placed);
-        let Some(planned) = planned else { return Err(Claim::BaseWaits(base.clone())) };
+        let Some(planned) = self.decisions[index].as_ref().filter(|_| self.is_there(index)) else {
+            return Err(Claim::BaseWaits(base.clone()));
+        };
         // A base of which nothing must be placed has chosen its domain all the same.
         Ok(anchor(self.snapshot, &self.gangs[index], &planned.decision)?.or(planned.root))
+    }
+
+    /// Whether a base has a place that others can follow.
+    fn is_there(&self, base: usize) -> bool {
+        let planned = self.decisions[base].as_ref();
+        planned.is_some_and(|it| it.decision.outcome == Outcome::Placed || self.gangs[base].leads())
     }
 
     /// Nodes to keep for a gang that waits: where it would go if no gang had anything.

@@ -67,8 +67,8 @@ fn anchor_without(
 ) -> Result<Option<DomainId>, Claim> {
     let base = gangs[gang].base.as_ref();
     let Some(base) = base.and_then(|base| gangs.iter().position(|other| other.id == *base)) else { return Ok(None) };
-    let is_there = plan.decisions[base].outcome == Outcome::Placed && !victims.contains(&base);
-    if !is_there {
+    let is_there = plan.decisions[base].outcome == Outcome::Placed || gangs[base].leads();
+    if !is_there || victims.contains(&base) {
         return Err(Claim::BaseWaits(gangs[base].id.clone()));
     }
     anchor(snapshot, &gangs[base], &plan.decisions[base])

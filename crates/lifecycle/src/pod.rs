@@ -103,6 +103,21 @@ pub struct State {
     /// How it ended, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub terminated: Option<Terminated>,
+    /// Why it does not run yet, if it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<Waiting>,
+}
+
+/// Why a container does not run yet.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Waiting {
+    /// In a word, such as `ErrImagePull`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// In a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
 }
 
 /// How a container ended.

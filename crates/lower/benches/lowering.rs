@@ -1,6 +1,9 @@
 //! What admission and lowering cost. Targets: `lower/500x2x4` under 20 ms, `validate/one` under 100 µs, `dynamo/25`
 //! under 1 ms.
 
+// The allocator of the binary.
+use trellis_testkit as _;
+
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -1,6 +1,9 @@
 //! What a large workflow costs. Targets: `osmo/tree/1000` under 5 ms; `osmo/decide/1000-tasks`, which is due for every change of one of its
 //! pods, under 50 ms.
 
+// The allocator of the binary.
+use trellis_testkit as _;
+
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use jiff::Timestamp;
 use serde_json::{Value, json};

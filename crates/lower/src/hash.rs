@@ -6,6 +6,7 @@
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
 use trellis_api::kinds::{CliqueTemplate, PodCliqueSet};
 
 /// Version of the algorithm. A new one must keep computing the old hashes for pods that carry them.
@@ -74,7 +75,7 @@ fn write_canonical(value: &Value, out: &mut String) {
                 if i > 0 {
                     out.push(',');
                 }
-                out.push_str(&Value::String(key.clone()).to_string());
+                write_text(key, out);
                 out.push(':');
                 write_canonical(value, out);
             }
@@ -90,6 +91,20 @@ fn write_canonical(value: &Value, out: &mut String) {
             }
             out.push(']');
         }
-        scalar => out.push_str(&scalar.to_string()),
+        Value::String(text) => write_text(text, out),
+        scalar => {
+            let _ = write!(out, "{scalar}");
+        }
+    }
+}
+
+/// A text in quotes. Most need nothing but those.
+fn write_text(text: &str, out: &mut String) {
+    if text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+    } else {
+        let _ = write!(out, "{}", Value::from(text));
     }
 }

@@ -19,7 +19,7 @@ pub use group::{GroupObjects, group_objects, groups, speak_of, workflow_objects}
 pub use pods::task_pod;
 pub use pool::{PoolObjects, is_current, pool_objects, priority_classes};
 pub use pool_status::{levels, read_levels, written_levels};
-pub use seen::{Seen, SeenPod};
+pub use seen::{Seen, SeenPod, Waiting};
 pub use tree::{Node, Tree, tree};
 pub use trellis_api::names::osmo::CONTAINER;
 

@@ -199,7 +199,7 @@ impl Actor {
                 let Ok(found) = serde_json::from_str::<Value>(&text) else { return Outcome::Stale };
                 match &write.action {
                     Action::Create(wanted) if !is_same_child(&found, wanted) => {
-                        Outcome::Failed(failure(write, "an object of this name exists and is not ours"))
+                        Outcome::Failed(failure(write, &in_the_way(&found)))
                     }
                     Action::Delete { uid, .. } if found["metadata"]["uid"] != uid.as_str() => {
                         self.gone(write, uid);
@@ -298,6 +298,15 @@ fn is_same_child(found: &Value, wanted: &Value) -> bool {
     labels(found) == labels(wanted)
 }
 
+/// What is said of an object that has the name which another was to have.
+fn in_the_way(found: &Value) -> String {
+    let owners = found["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+    let text = |owner: &Value, field: &str| owner[field].as_str().map(str::to_owned);
+    let mut owners = owners.filter_map(|owner| Some(format!("{} {:?}", text(owner, "kind")?, text(owner, "name")?)));
+    let whose = owners.next().map(|owner| format!(": it belongs to {owner}")).unwrap_or_default();
+    format!("an object of this name exists and is not ours{whose}")
+}
+
 fn failure(write: &Write, reason: &str) -> Failure {
     let (_, _, kind, _) = write.target.kind.names();
     Failure {
@@ -357,4 +366,20 @@ fn request(write: &Write) -> Result<Request<Vec<u8>>, http::Error> {
         }
     };
     Request::builder().method(method).uri(uri).header("content-type", media).body(body.into_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_in_the_way_is_said_to_be_whose_it_is() {
+        let check = |owners: Value, expected: &str| {
+            let said = in_the_way(&json!({"metadata": {"ownerReferences": owners}}));
+            assert_eq!(said, format!("an object of this name exists and is not ours{expected}"));
+        };
+        check(json!([{"kind": "Workflow", "name": "exp"}]), ": it belongs to Workflow \"exp\"");
+        check(json!([]), "");
+        check(Value::Null, "");
+    }
 }

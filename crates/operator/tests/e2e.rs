@@ -91,6 +91,25 @@ macro_rules! embedded {
     };
 }
 
+/// Scenarios that hang on where bases go, which is chosen for what is known by then to be scaled from them, with an effort that all bases of
+/// one plan share: on the real server, where others share the scheduler, nobody else plays meanwhile.
+const DEMANDING: [&str; 1] = ["tas16_disaggregated_replicas"];
+
+/// A turn among the scenarios that share a real scheduler.
+enum Turn {
+    Shared { _guard: tokio::sync::RwLockReadGuard<'static, ()> },
+    Alone { _guard: tokio::sync::RwLockWriteGuard<'static, ()> },
+}
+
+async fn turn(name: &str, placing: Placing) -> Option<Turn> {
+    static TURNS: tokio::sync::RwLock<()> = tokio::sync::RwLock::const_new(());
+    match placing {
+        Placing::Ours if DEMANDING.contains(&name) => Some(Turn::Alone { _guard: TURNS.write().await }),
+        Placing::Ours => Some(Turn::Shared { _guard: TURNS.read().await }),
+        Placing::StandIn => None,
+    }
+}
+
 /// The same on the real server.
 macro_rules! real {
     ($module:ident, $placing:ident: $($area:ident, $needs:ident => { $($name:ident,)* })*) => {
@@ -100,7 +119,10 @@ macro_rules! real {
                 #[test]
                 fn $name() {
                     let scenario = crate::$area::$name;
-                    crate::RUNTIME.block_on(crate::play(Server::Real, Placing::$placing, Needs::$needs(), scenario));
+                    crate::RUNTIME.block_on(async {
+                        let _turn = crate::turn(stringify!($name), Placing::$placing).await;
+                        crate::play(Server::Real, Placing::$placing, Needs::$needs(), scenario).await;
+                    });
                 }
             )*)*
         }

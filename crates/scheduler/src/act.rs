@@ -2,16 +2,16 @@
 //! decision.
 //!
 //! Gangs are begun in the order of the plan, and only so many at once that those which are begun keep all requests busy: so the first is
-//! whole before the last is touched. What is only said gets a small part of the requests, so that it does not hold up what is done.
+//! whole before the last is touched. What is only said waits for a while until all gangs are begun, and then gets a small part of the
+//! requests, so that it does not hold up what is done.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::future::join_all;
 use serde_json::Value;
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{Semaphore, SemaphorePermit, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 use tracing::{debug, warn};
@@ -33,6 +33,8 @@ const RETRY_LAST: Duration = Duration::from_secs(30);
 const AT_ONCE: u32 = 5;
 /// The part of all requests that may be under way to say something: one in so many.
 const SAYING: u32 = 8;
+/// How long what is only said waits for gangs that are not begun yet.
+const SAID_WITHIN: Duration = Duration::from_secs(3);
 /// How long gangs that are begun have to become whole when everything is to end.
 const GRACE: Duration = Duration::from_secs(10);
 
@@ -91,7 +93,7 @@ pub struct Actor {
     room_size: u32,
     gangs: mpsc::UnboundedSender<(GangPlan, Ground)>,
     /// Gangs that are not begun yet.
-    queued: AtomicUsize,
+    queued: watch::Sender<usize>,
     /// Requests that may be under way to say something.
     saying: Semaphore,
     beside: Mutex<HashSet<Side>>,
@@ -126,7 +128,7 @@ impl Actor {
             room: Arc::new(Semaphore::new(usize::try_from(room_size).unwrap_or(2))),
             room_size,
             gangs: sender,
-            queued: AtomicUsize::new(0),
+            queued: watch::Sender::new(0),
             saying: Semaphore::new(usize::try_from(in_flight / SAYING).unwrap_or(1).max(1)),
             beside: Mutex::default(),
             failures: Mutex::default(),
@@ -139,7 +141,7 @@ impl Actor {
     pub fn carry_out(self: &Arc<Self>, plan: Plan, ground: &Ground) {
         for gang in plan.gangs {
             if self.index.begin(&gang.target, &gang.assumed) {
-                self.queued.fetch_add(1, Ordering::AcqRel);
+                self.queued.send_modify(|queued| *queued += 1);
                 if self.gangs.send((gang, ground.clone())).is_err() {
                     debug!("nobody acts any more");
                 }
@@ -155,7 +157,7 @@ impl Actor {
             let actor = Arc::clone(self);
             let uid = status.object["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
             self.aside(Side::Status(status.target.clone()), async move {
-                let turn = if status.is_urgent() { None } else { actor.saying.acquire().await.ok() };
+                let turn = if status.is_urgent() { None } else { actor.turn_to_say().await };
                 let outcome = actor.say(&status.target, &uid, Message::status(&status)).await;
                 drop(turn);
                 ("say status of gang", outcome)
@@ -165,7 +167,7 @@ impl Actor {
             let actor = Arc::clone(self);
             let target = pod(&condition.namespace, &condition.pod);
             self.aside(Side::Condition(target.clone()), async move {
-                let _turn = actor.saying.acquire().await;
+                let _turn = actor.turn_to_say().await;
                 let outcome = match actor.index.is_waiting(&target, &condition.uid, &condition.gang) {
                     true => actor.say(&target, &condition.uid, Message::pod_condition(&condition)).await,
                     // It is about to get its place, or has it.
@@ -176,9 +178,20 @@ impl Actor {
         }
     }
 
-    /// Whether there is more to do than can be begun now: another decision would only be queued up.
-    pub fn is_saturated(&self) -> bool {
-        self.queued.load(Ordering::Acquire) > 0
+    /// Resolves once all gangs are begun: until then another decision would only be queued up.
+    pub async fn all_begun(&self) {
+        // Whoever could say it is there as long as we are.
+        let _ = self.queued.subscribe().wait_for(|queued| *queued == 0).await;
+    }
+
+    /// Waits until it is time to say something: what is done goes first, within bounds.
+    pub async fn time_to_say(&self) {
+        let _ = timeout(SAID_WITHIN, self.all_begun()).await;
+    }
+
+    async fn turn_to_say(&self) -> Option<SemaphorePermit<'_>> {
+        self.time_to_say().await;
+        self.saying.acquire().await.ok()
     }
 
     /// Whether nothing is under way beside gangs.
@@ -459,7 +472,7 @@ impl Work {
         let pods = pods.min(self.actor.room_size);
         let room = Arc::clone(&self.actor.room).acquire_many_owned(pods).await.ok()?;
         let (plan, ground) = self.first.take()?;
-        self.actor.queued.fetch_sub(1, Ordering::AcqRel);
+        self.actor.queued.send_modify(|queued| *queued -= 1);
         let actor = Arc::clone(&self.actor);
         Some(async move {
             let outcome = actor.gang(&plan, &ground).await;

@@ -4,11 +4,12 @@
 //! planned anew inside the domains where the rest is. Where that fails and the gang would stay in halves, all of it is undone: what this
 //! plan bound is deleted, and made anew by its owner. A member may be moved only once no earlier bind of it can still take effect.
 
+use crate::ledger::Held;
 use crate::picture::{Bar, Fate, Object, Picture, index};
 use crate::plan::{Bind, Delete, Plan, Version, site};
 use crate::seen::Key;
 use std::collections::{BTreeMap, BTreeSet};
-use trellis_engine::{Constraint, Gang, NodeId, Outcome, Place};
+use trellis_engine::{Constraint, Gang, GroupId, NodeId, Outcome, Place};
 
 impl Picture<'_> {
     /// Looks at all that was begun. What has to move waits from here on; where it may not move yet, the gang is barred.
@@ -50,7 +51,9 @@ impl Picture<'_> {
     /// Members that were begun and must not be bound where they were meant to be.
     fn misplaced(&self, gang: usize, crowded: &BTreeSet<NodeId>) -> BTreeSet<String> {
         let (who, it) = (&self.whos[gang], &self.gangs[gang]);
-        let apart = apart(it, self, &|pod| who.is_begun(pod));
+        let place = |held: Held| Some((self.leaf(gang, &held.was.group)?, self.place(&held.was.spot)?));
+        let held: Vec<(GroupId, Place)> = self.held(gang).into_iter().filter_map(place).collect();
+        let apart = apart(it, self, &|pod| who.is_begun(pod), &held);
         let begun = it.pods.iter().enumerate().filter(|(_, pod)| who.is_begun(&pod.name));
         let is_bad = |(at, pod): &(usize, &trellis_engine::Pod)| {
             let Some(place) = pod.bound else { return true };
@@ -118,7 +121,9 @@ impl Picture<'_> {
     pub fn has_to_be_undone(&self, gang: usize, outcome: &Outcome) -> bool {
         let (who, it) = (&self.whos[gang], &self.gangs[gang]);
         let is_stuck = who.bar.is_none() && !who.moving.is_empty() && *outcome != Outcome::Placed;
-        is_stuck && who.ledger.is_fresh && !crate::picture::has_minimum(it, |pod| pod.bound.is_some())
+        // What is being given up may be where they go.
+        let is_stuck = is_stuck && self.given_up.is_empty();
+        is_stuck && who.ledger.is_fresh && !it.has_minimum(it.pods.iter().filter(|pod| pod.bound.is_some()))
     }
 
     /// Pods that were bound and have no owner who would make them anew.
@@ -166,8 +171,14 @@ impl Picture<'_> {
     }
 }
 
-/// Begun members that would stand apart from the others of a group that requires one domain, by the labels of this moment.
-fn apart(gang: &Gang, picture: &Picture<'_>, is_begun: &dyn Fn(&str) -> bool) -> BTreeSet<usize> {
+/// Begun members that would stand apart from the others of a group that requires one domain, or from what is held for those that were
+/// lost, by the labels of this moment.
+fn apart(
+    gang: &Gang,
+    picture: &Picture<'_>,
+    is_begun: &dyn Fn(&str) -> bool,
+    held: &[(GroupId, Place)],
+) -> BTreeSet<usize> {
     let mut apart = BTreeSet::new();
     for (group, it) in gang.groups.iter().enumerate() {
         let Some(Constraint { topology, required: Some(level), .. }) = it.constraint else { continue };
@@ -176,8 +187,12 @@ fn apart(gang: &Gang, picture: &Picture<'_>, is_begun: &dyn Fn(&str) -> bool) ->
             .filter(under)
             .filter_map(|at| Some((at, domain(picture, gang.pods[at].bound?, topology, level))))
             .collect();
-        let stands = members.iter().find(|(at, _)| !is_begun(&gang.pods[*at].name));
-        let first = stands.or(members.first()).and_then(|(_, domain)| *domain);
+        let stands = members.iter().find(|(at, _)| !is_begun(&gang.pods[*at].name)).map(|(_, domain)| *domain);
+        let is_held = || {
+            let mut held = held.iter().filter(|(leaf, _)| gang.ancestry(*leaf).any(|above| above == group));
+            held.next().map(|(_, place)| domain(picture, *place, topology, level))
+        };
+        let first = stands.or_else(is_held).or(members.first().map(|(_, domain)| *domain)).flatten();
         let begun = members.iter().filter(|(at, _)| is_begun(&gang.pods[*at].name));
         apart.extend(begun.filter(|(_, domain)| domain.is_none() || *domain != first).map(|(at, _)| *at));
     }

@@ -3,7 +3,7 @@
 
 use crate::ledger::{Entry, Ledger};
 use crate::memory::Memory;
-use crate::picture::{Bar, Fate, Picture};
+use crate::picture::{Bar, Fate, Object, Picture};
 use crate::plan::{Bind, GangPlan, Kind, Note, Plan, Target, Version, site};
 use crate::preempt;
 use crate::say;
@@ -16,13 +16,14 @@ use trellis_lower::problem::passed_over;
 
 /// What is to be done now. Pure, and level-driven: nothing that matters is remembered from call to call but what stands in the objects.
 pub fn decide(seen: &Seen, around: &Around<'_>, memory: &mut Memory) -> Plan {
-    let mut picture = Picture::of(seen, around);
+    memory.readings.turn();
+    let mut picture = Picture::of(seen, around, &mut memory.readings);
     let mut plan = Plan::default();
     picture.reserve(&mut plan);
     let mut round = Round::new(&picture);
     round.draft_all(&picture, &mut plan);
     preempt::decide(&mut picture, &mut round, &mut plan);
-    say::decide(&picture, &mut round, &mut memory.explained, &mut plan);
+    say::decide(&picture, &mut round, memory, &mut plan);
     round.write(&picture, &mut plan);
     picture.wake(&mut plan);
     plan
@@ -54,7 +55,7 @@ pub(crate) struct Draft {
     pub annotations: BTreeMap<&'static str, Option<String>>,
     /// Whether it gets places in this round.
     pub is_placed: bool,
-    /// Whether its ledger says all there is to say; then `after` is not filled in.
+    /// Whether its ledger says all there is to say, or is being written; then `after` is not filled in.
     pub is_quiet: bool,
 }
 
@@ -65,6 +66,9 @@ impl Round {
         let mut snapshot = Snapshot::with_gangs(picture.cluster.clone(), &picture.gangs);
         for leaving in &picture.leaving {
             snapshot.add(Place { node: leaving.node, zone: None }, &leaving.request);
+        }
+        for (place, request) in &picture.given_up {
+            snapshot.add(*place, request);
         }
         let relevant = relevant(&picture.gangs);
         // Where a base goes depends on those that will follow it; of those it is enough to know them.
@@ -116,19 +120,21 @@ impl Round {
         let who = &picture.whos[gang];
         let decision = &self.engine.decisions[gang];
         if matches!(who.bar, Some(Bar::UnderWay)) {
-            return Draft { after: who.ledger.clone(), ..Draft::default() };
+            return Draft { is_quiet: true, ..Draft::default() };
         }
         if who.bar == Some(Bar::Undone) {
             let is_done = picture.go_on_undoing(gang, plan);
-            let after = if is_done { Ledger::default() } else { who.ledger.clone() };
+            let after = if is_done { Ledger::default() } else { Ledger::clone(&who.ledger) };
             return Draft { site: site::UNDO, after, ..Draft::default() };
         }
         if picture.has_to_be_undone(gang, &decision.outcome) {
+            if picture.without_owner(gang).is_none() {
+                let after = Ledger { is_undone: true, ..Ledger::clone(&who.ledger) };
+                return Draft { site: site::UNDO, after, ..Draft::default() };
+            }
             // Nobody would make anew what has no owner: then it stays as it is.
-            let is_undone = picture.without_owner(gang).is_none();
-            let after = Ledger { is_undone, ..who.ledger.clone() };
-            let binds = if is_undone { Vec::new() } else { picture.finish(gang) };
-            return Draft { site: site::UNDO, after, binds, ..Draft::default() };
+            let after = Ledger { score: who.ledger.score, ..picture.after(gang, &[], true) };
+            return Draft { site: site::FINISH, after, binds: picture.finish(gang), ..Draft::default() };
         }
         if picture.is_quiet(gang) {
             return Draft { site: site::KEEP, is_quiet: true, ..Draft::default() };
@@ -144,10 +150,13 @@ impl Round {
             _ => &[],
         };
         draft.is_placed = !placed.is_empty();
-        draft.after = picture.after(gang, placed);
+        // Members that have to move stay written down until they are given another place, or are found to have none.
+        let stays = placed.is_empty() && (decision.outcome == Outcome::Placed || !picture.given_up.is_empty());
+        draft.after = picture.after(gang, placed, stays);
         draft.after.score = self.score(picture, gang, placed);
         if draft.is_placed {
             plan.notes.extend(picture.passed_over(gang, placed));
+            plan.notes.extend(picture.is_given(gang));
             draft.site = site::PLACE;
             draft.binds.extend(placed.iter().filter_map(|(pod, place)| picture.bind(gang, *pod, *place)));
         }
@@ -261,8 +270,8 @@ fn fence(picture: &Picture<'_>) -> BTreeMap<&'static str, Option<String>> {
 impl Picture<'_> {
     /// Whether the minimum of a gang is bound, as far as was seen.
     pub fn stands(&self, gang: usize) -> bool {
-        let who = &self.whos[gang];
-        crate::picture::has_minimum(&self.gangs[gang], |pod| pod.bound.is_some() && !who.is_begun(&pod.name))
+        let (who, it) = (&self.whos[gang], &self.gangs[gang]);
+        it.has_minimum(it.pods.iter().filter(|pod| pod.bound.is_some() && !who.is_begun(&pod.name)))
     }
 
     /// Whether nothing waits and the ledger says where all members are; most gangs are like this most of the time.
@@ -294,14 +303,14 @@ impl Picture<'_> {
 
     /// The ledger of a gang once these members have got their places: those that stand, those that were begun, the new ones; and what
     /// is held for others.
-    fn after(&self, gang: usize, placed: &[(usize, Place)]) -> Ledger {
+    fn after(&self, gang: usize, placed: &[(usize, Place)], stays: bool) -> Ledger {
         let (who, it) = (&self.whos[gang], &self.gangs[gang]);
         let mut members = Vec::with_capacity(it.pods.len());
         let mut known: std::collections::HashSet<&str> = std::collections::HashSet::new();
         for (entry, fate) in who.ledger.members.iter().zip(&who.fates) {
             let spot = match fate {
                 Fate::Standing(spot) => spot,
-                Fate::Begun if !who.moving.contains(&entry.pod) => &entry.spot,
+                Fate::Begun if stays || !who.moving.contains(&entry.pod) => &entry.spot,
                 _ => continue,
             };
             known.insert(&entry.pod);
@@ -325,7 +334,7 @@ impl Picture<'_> {
             at: who.ledger.at,
             members,
             held,
-            nominated: who.ledger.nominated.clone().filter(|_| placed.is_empty()),
+            nominated: self.still_nominated(gang).filter(|_| placed.is_empty()),
             is_fresh,
             is_undone: false,
             preempted_by: None,
@@ -341,6 +350,19 @@ impl Picture<'_> {
             spot: self.spot(place),
             pod: pod.name.clone(),
             uid: crate::picture::short_uid(&object.metadata).to_owned(),
+        })
+    }
+
+    /// That a PodGroup gets its places. Of a PodGang its status tells, and an event when that changes; the status of a PodGroup is KAI's.
+    fn is_given(&self, gang: usize) -> Option<Note> {
+        let who = &self.whos[gang];
+        let is_told = !matches!(who.object, Object::PodGroup(_)) || self.stands(gang);
+        (!is_told).then(|| Note {
+            about: who.target.clone(),
+            uid: who.object.uid().to_owned(),
+            warning: false,
+            reason: "MinimumScheduled",
+            message: "the minimum of every group is given nodes".to_owned(),
         })
     }
 

@@ -207,13 +207,17 @@ where
                 Ok(Err(error)) => return End::of(&error),
                 Err(_) => return End::Badly("a list takes too long".to_owned(), None),
             };
+            let version = page.metadata.resource_version.unwrap_or_default();
+            if is_older(&version, &self.version) {
+                return End::Badly(format!("a list of version {version} came after version {}", self.version), None);
+            }
             for object in page.items {
                 self.take(object);
             }
             params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
             if params.continue_token.is_none() {
                 index.end_list::<T>();
-                self.version = page.metadata.resource_version.unwrap_or_default();
+                self.version = version;
                 return End::Well;
             }
         }
@@ -283,6 +287,13 @@ where
             Err(error) => warn!(kind = T::KIND, name, error, "passed over: it cannot be read"),
         }
     }
+}
+
+/// Whether a version is older than another, as far as they are numbers. A server that has fallen behind would take us back in time, and
+/// what was bound since would be bound over.
+fn is_older(version: &str, than: &str) -> bool {
+    let number = |version: &str| version.parse::<u64>().ok();
+    number(version).zip(number(than)).is_some_and(|(version, than)| version < than)
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 //!
 //! A member that is written down and no longer there leaves a hold, whether or not the ledger says so already; the ledger adds until
 //! when. While the member is still on its way out it takes up its room itself, and the hold says only where the gang is. No more is held
-//! than can come back: what a set was scaled in by is free at once. A gang that gives up its place holds nothing.
+//! than can come back: what a set was scaled in by is free as soon as that is written. A gang that gives up its place holds nothing.
 
-use crate::ledger::{Entry, Held};
-use crate::picture::{Fate, Object, Picture};
+use crate::ledger::{Entry, Held, Ledger, Nominated, Nomination};
+use crate::picture::{Bar, Fate, Object, Picture, given_up};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
 use std::collections::BTreeMap;
@@ -55,12 +55,13 @@ impl Picture<'_> {
 
     /// The same for the engine, and the places that are being made free for the gang.
     pub fn holds(&self, gang: usize) -> Vec<Hold> {
-        let who = &self.whos[gang];
-        let mut held = self.held(gang);
-        held.extend(who.still_held.iter().filter(|held| held.until > self.around.now).cloned());
-        let mut holds: Vec<Hold> = held.iter().filter_map(|held| self.hold(gang, &held.was)).collect();
-        let nominated = who.ledger.nominated.as_ref().filter(|it| it.until > self.around.now && !who.gives_up);
-        for nominated in nominated.iter().flat_map(|nomination| &nomination.places) {
+        let held = self.held(gang);
+        let hold = |held: &Held| {
+            let (place, request) = self.room(gang, &held.was)?;
+            Some(Hold { group: self.leaf(gang, &held.was.group)?, place, request })
+        };
+        let mut holds: Vec<Hold> = held.iter().filter_map(hold).collect();
+        for nominated in self.nominated(gang) {
             if let (Some(group), Some(place)) = (self.leaf(gang, &nominated.group), self.place(&nominated.spot)) {
                 holds.push(Hold { group, place, request: self.vector(&nominated.request) });
             }
@@ -69,8 +70,43 @@ impl Picture<'_> {
         holds
     }
 
-    fn hold(&self, gang: usize, was: &Entry) -> Option<Hold> {
-        let group = self.leaf(gang, &was.group)?;
+    /// Places that are being made free for a gang, as far as it still has the groups.
+    fn nominated(&self, gang: usize) -> impl Iterator<Item = &Nominated> {
+        let who = &self.whos[gang];
+        let nominated = who.ledger.nominated.as_ref().filter(|it| it.until > self.around.now && !who.gives_up);
+        let places = nominated.into_iter().flat_map(|nomination| &nomination.places);
+        places.filter(move |place| self.leaf(gang, &place.group).is_some())
+    }
+
+    /// What is nominated for a gang, without the places of groups that it no longer has; none if nothing is left.
+    pub fn still_nominated(&self, gang: usize) -> Option<Nomination> {
+        let mut nomination = self.whos[gang].ledger.nominated.clone()?;
+        nomination.places.retain(|place| self.leaf(gang, &place.group).is_some());
+        (!nomination.places.is_empty()).then_some(nomination)
+    }
+
+    /// What is written that a gang holds, and is being given up by what is under way, or will be by what is written next. A gang that is
+    /// deleted, or has said that it leaves, holds nothing, whatever is written.
+    pub fn gives_up(&self, gang: usize) -> Vec<(Place, Arc<[i64]>)> {
+        let who = &self.whos[gang];
+        let held = match who.bar {
+            Some(Bar::Deleted) => Vec::new(),
+            Some(Bar::UnderWay) => who.still_held.clone(),
+            _ if who.ledger.is_undone || who.ledger.preempted_by.is_some() => Vec::new(),
+            _ if who.ledger.held.is_empty() && who.ledger.nominated.is_none() => Vec::new(),
+            _ => {
+                let places = self.nominated(gang).cloned().collect();
+                let nominated = Some(Nomination { until: Timestamp::MAX, places, victims: Vec::new() });
+                let next = Ledger { held: self.held(gang), nominated, ..Ledger::default() };
+                given_up(&who.ledger, &next)
+            }
+        };
+        let held = held.iter().filter(|held| held.until > self.around.now);
+        held.filter_map(|held| self.room(gang, &held.was)).collect()
+    }
+
+    /// Where a member was, and what it takes to come back there.
+    fn room(&self, gang: usize, was: &Entry) -> Option<(Place, Arc<[i64]>)> {
         let place: Place = self.place(&was.spot)?;
         let is_same = |pod: &&Arc<Pod>| crate::picture::short_uid(&pod.metadata) == was.uid;
         let pod = self.pod(gang, &was.pod).filter(is_same);
@@ -79,7 +115,7 @@ impl Picture<'_> {
             pod.metadata.deletion_timestamp.is_some() && !matches!(phase, Some("Succeeded" | "Failed"))
         });
         let request = if is_there { vec![0; self.cluster.resources.len()].into() } else { self.vector(&was.request) };
-        Some(Hold { group, place, request })
+        Some((place, request))
     }
 }
 

@@ -5,8 +5,11 @@
 //! begins with that, the uid by its first eight characters.
 
 mod form;
+mod readings;
 #[cfg(test)]
 mod tests;
+
+pub use readings::Readings;
 
 use crate::plan::Target;
 use jiff::Timestamp;

@@ -8,11 +8,11 @@ mod bars;
 mod fates;
 mod served;
 
-pub(crate) use bars::{Bar, has_minimum};
-pub(crate) use fates::Fate;
+pub(crate) use bars::Bar;
+pub(crate) use fates::{Fate, given_up};
 pub(crate) use served::is_served;
 
-use crate::ledger::{Held, Ledger, Request, Spot, short};
+use crate::ledger::{Held, Ledger, Readings, Request, Spot, short};
 use crate::plan::{Kind, Target};
 use crate::seen::{Key, Seen};
 use crate::settings::Around;
@@ -23,7 +23,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use trellis_api::kinds::PodGang;
 use trellis_api::kinds::kai::KaiPodGroup;
-use trellis_api::names::annotation;
+use trellis_api::names::{MANAGED_BY, annotation, label};
 use trellis_engine::{Cluster, Gang, GangName, GroupId, NodeId, Occupant, Place};
 use trellis_lower::problem::{Fault, Observed, Origin, Problem, Ties, problem, unsound};
 
@@ -43,6 +43,9 @@ pub(crate) struct Picture<'a> {
     pub ties: Ties,
     /// Pods on their way out. They take up room, but nobody reckons with them: what is free without gangs is free without them.
     pub leaving: Vec<Occupant>,
+    /// Room that ledgers hold and that is being given up: until the write that says so is answered it may still be wanted, so it is
+    /// nobody's.
+    pub given_up: Vec<(Place, Arc<[i64]>)>,
     /// Objects that were left out.
     pub faults: Vec<Fault>,
     /// Pods that no gang takes in, and why.
@@ -72,7 +75,9 @@ pub(crate) struct Who<'a> {
     pub object: Object<'a>,
     pub target: Target,
     /// What is written on it, or is being written.
-    pub ledger: Ledger,
+    pub ledger: Arc<Ledger>,
+    /// Who wrote the one that stands on the object.
+    pub written_by: String,
     /// Whether there is an annotation at all, and whether it can be read.
     pub is_written: bool,
     pub is_scribble: bool,
@@ -114,6 +119,12 @@ impl<'a> Object<'a> {
         self.meta().annotations.as_ref()?.get(key).map(String::as_str)
     }
 
+    /// Whether an operator looks after it, and says how far it is.
+    pub fn is_attended(self) -> bool {
+        let labels = self.meta().labels.as_ref();
+        labels.and_then(|labels| labels.get(label::MANAGED_BY)).is_some_and(|by| by == MANAGED_BY)
+    }
+
     pub fn uid(self) -> &'a str {
         self.meta().uid.as_deref().unwrap_or_default()
     }
@@ -131,12 +142,6 @@ impl Who<'_> {
     /// Whether a member is written down and has yet to be bound.
     pub fn is_begun(&self, pod: &str) -> bool {
         self.begun.contains(pod)
-    }
-
-    /// Who wrote the ledger that stands on the object.
-    pub fn written_by(&self) -> String {
-        let written = self.object.annotation(annotation::PLACEMENT).and_then(Ledger::read);
-        written.map(|ledger| ledger.by).unwrap_or_default()
     }
 
     pub fn has_begun(&self) -> bool {
@@ -169,9 +174,9 @@ impl Who<'_> {
 
 impl<'a> Picture<'a> {
     /// What was seen, put together.
-    pub fn of(seen: &'a Seen, around: &'a Around<'a>) -> Self {
+    pub fn of(seen: &'a Seen, around: &'a Around<'a>, readings: &mut Readings) -> Self {
         let served = served::Served::of(seen, &around.settings.served);
-        let books = fates::Books::read(seen, &served);
+        let books = fates::Books::read(seen, &served, readings);
         let mut observed = served.observed(seen, &around.settings.served);
         observed.assumed = books.begun(seen);
         let mut faults = Vec::new();
@@ -215,6 +220,7 @@ impl<'a> Picture<'a> {
             by_target,
             ties,
             leaving,
+            given_up: Vec::new(),
             faults,
             homeless,
             touches: BTreeSet::new(),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tracing::{debug, info, warn};
 use trellis_controller::Now;
 use trellis_controller::events::{About, Events, Note};
@@ -25,8 +25,10 @@ use crate::view::View;
 const APART: Duration = Duration::from_millis(5);
 /// The same while gangs are under way: each that ends is an event, and all that is left to do about it is to say so.
 const APART_BUSY: Duration = Duration::from_millis(25);
-/// And at most: a decision that takes long is not followed at once by the next, nor one that cannot be begun at once.
+/// And at most: a decision that takes long is not followed at once by the next.
 const APART_MAX: Duration = Duration::from_millis(200);
+/// How long it is waited for gangs that are not begun yet: whatever is decided goes behind them.
+const APART_QUEUED: Duration = Duration::from_millis(500);
 /// How soon an old view is looked at again.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// No time that a plan names is nearer than this.
@@ -79,9 +81,7 @@ impl Planner {
             let apart = if self.index.is_busy() { APART_BUSY } else { APART };
             self.settled.send_replace(is_settled.then_some(generation));
             sleep(took.clamp(apart, APART_MAX)).await;
-            if self.actor.is_saturated() {
-                sleep(APART_MAX).await;
-            }
+            let _ = timeout(APART_QUEUED, self.actor.all_begun()).await;
             self.wait(generation, again).await;
             // What happens at one moment is told event by event, and belongs together.
             sleep(self.gather).await;
@@ -119,10 +119,15 @@ impl Planner {
     }
 
     fn carry_out(&self, mut plan: Plan, ground: &Ground) {
-        for note in std::mem::take(&mut plan.notes) {
-            self.events.say(event(note));
-        }
+        let notes = std::mem::take(&mut plan.notes);
         self.actor.carry_out(plan, ground);
+        if !notes.is_empty() {
+            let (actor, events) = (Arc::clone(&self.actor), self.events.clone());
+            tokio::spawn(async move {
+                actor.time_to_say().await;
+                notes.into_iter().for_each(|note| events.say(event(note)));
+            });
+        }
     }
 
     fn instant(&self, time: Timestamp) -> Instant {

@@ -31,8 +31,7 @@ pub(crate) fn decide(picture: &mut Picture<'_>, round: &mut Round, plan: &mut Pl
     }
     // Who is late was given room here that the next decision, which follows at once, may find elsewhere, and what is given up by a write
     // that is under way is free by then: nobody is evicted for that.
-    let is_less_held_soon = picture.whos.iter().any(|who| !who.still_held.is_empty());
-    if round.may_give && round.late.is_empty() && !is_less_held_soon {
+    if round.may_give && round.late.is_empty() && picture.given_up.is_empty() {
         nominate(picture, round, plan);
     }
 }

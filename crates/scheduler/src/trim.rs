@@ -8,12 +8,15 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use trellis_api::kinds::ClusterTopology;
+use trellis_api::names::{MANAGED_BY, label, profile};
 
 /// What `kubectl apply` keeps on objects: the whole object once more.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// Conditions of pods that are looked at: whether it is unschedulable and said so, whether it is to go, and how far a resize is.
 const POD_CONDITIONS: [&str; 4] = ["PodScheduled", "DisruptionTarget", "PodResizePending", "PodResizeInProgress"];
+/// Whether it is ready, which we tell only of gangs that no operator looks after.
+const READY: &str = "Ready";
 
 /// What every kind does without.
 pub fn metadata(metadata: &mut ObjectMeta) {
@@ -52,8 +55,17 @@ pub fn node(node: &mut Node) {
 /// A pod is who it is, what it asks for and where it may run, where it is, and whether it is done.
 pub fn pod(pod: &mut Pod) {
     metadata(&mut pod.metadata);
+    let tells_ready = tells_ready(pod);
     pod.spec = pod.spec.take().map(pod_spec);
-    pod.status = pod.status.take().map(pod_status);
+    pod.status = pod.status.take().map(|status| pod_status(status, tells_ready));
+}
+
+/// Whether it is kept whether a pod is ready: of those that no operator looks after, and that are not of the many which name no scheduler
+/// of their own. What changes wakes somebody.
+pub fn tells_ready(pod: &Pod) -> bool {
+    let by = pod.metadata.labels.as_ref().and_then(|labels| labels.get(label::MANAGED_BY));
+    let scheduler = pod.spec.as_ref().and_then(|spec| spec.scheduler_name.as_deref());
+    by.is_none_or(|by| by != MANAGED_BY) && scheduler.is_some_and(|name| name != profile::DEFAULT_SCHEDULER)
 }
 
 fn pod_spec(spec: PodSpec) -> PodSpec {
@@ -100,8 +112,14 @@ fn claimed(volume: Volume) -> Volume {
     }
 }
 
-fn pod_status(status: PodStatus) -> PodStatus {
-    let conditions = status.conditions.into_iter().flatten().filter(is_looked_at).map(without_probe);
+fn pod_status(status: PodStatus, tells_ready: bool) -> PodStatus {
+    let conditions = status.conditions.into_iter().flatten().filter_map(|condition| match condition.type_.as_str() {
+        READY if tells_ready => {
+            Some(PodCondition { type_: condition.type_, status: condition.status, ..PodCondition::default() })
+        }
+        kind if POD_CONDITIONS.contains(&kind) => Some(without_probe(condition)),
+        _ => None,
+    });
     let conditions: Vec<PodCondition> = conditions.collect();
     PodStatus {
         phase: status.phase,
@@ -112,10 +130,6 @@ fn pod_status(status: PodStatus) -> PodStatus {
         resize: status.resize,
         ..PodStatus::default()
     }
-}
-
-fn is_looked_at(condition: &PodCondition) -> bool {
-    POD_CONDITIONS.contains(&condition.type_.as_str())
 }
 
 /// When something was last looked at is of interest only where we say it ourselves: why a pod waits.

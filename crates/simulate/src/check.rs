@@ -44,6 +44,8 @@ pub enum Rule {
     DoubleBooking,
     /// A bind breaks a required level by the labels of its moment.
     WrongRack,
+    /// A bind goes to a node that has long been closed: cordoned, tainted, or not ready.
+    ClosedNode,
     /// A bind takes room that is held for another gang of equal or higher priority, or what has to be held is not.
     LostHold,
     /// A plan that was begun is neither finished nor undone.
@@ -73,6 +75,7 @@ impl Rule {
             Self::HalfGang => "half gang",
             Self::DoubleBooking => "double booking",
             Self::WrongRack => "wrong rack",
+            Self::ClosedNode => "closed node",
             Self::LostHold => "lost hold",
             Self::OrphanPlan => "orphan plan",
             Self::ScaledFirst => "scaled first",
@@ -234,6 +237,11 @@ impl Checker {
             Some(known) if known.labels == node.labels => known.labelled_at,
             Some(_) => Some(self.now),
             None => None,
+        };
+        node.closed_at = match known {
+            _ if node.is_open => None,
+            Some(known) if !known.is_open => known.closed_at,
+            _ => Some(self.now),
         };
         self.nodes.insert(name, node);
     }

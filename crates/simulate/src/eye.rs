@@ -1,5 +1,6 @@
 //! The checker as it is used while a run goes on: it is shown what has happened since it last looked.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use http::Method;
@@ -10,6 +11,12 @@ use trellis_cluster::clock::Clock;
 use trellis_cluster::store::Tapped;
 
 use crate::check::Checker;
+use crate::journal::Line;
+
+/// How many changes are kept: the last ones tell what went wrong.
+const CHANGES: usize = 2_000;
+/// The shelves of what placement is about.
+const PLACEMENT: [&str; 4] = ["nodes", "podgangs.scheduler.grove.io", "podgroups.scheduling.run.ai", "pods"];
 
 /// The checker, with what it has yet to see. All clones are the same.
 #[derive(Clone)]
@@ -21,13 +28,19 @@ pub struct Eye {
 struct Inner {
     changes: UnboundedReceiver<Tapped>,
     checker: Checker,
+    /// The last changes of what placement is about.
+    last: VecDeque<Tapped>,
 }
 
 impl Eye {
     /// Sees every change of this API from now on.
     pub fn on(api: &Api) -> Self {
         let clock = api.clock();
-        let inner = Inner { changes: api.store().tap(clock), checker: Checker::default() };
+        let inner = Inner {
+            changes: api.store().tap(clock),
+            checker: Checker::default(),
+            last: VecDeque::with_capacity(CHANGES),
+        };
         Self { inner: Arc::new(Mutex::new(inner)), clock }
     }
 
@@ -38,12 +51,32 @@ impl Eye {
     /// Has the checker see all that has happened, each change at the time that it was made, and then does something with it.
     pub fn look<T>(&self, then: impl FnOnce(&mut Checker) -> T) -> T {
         let mut inner = self.inner();
-        let Inner { changes, checker } = &mut *inner;
+        let Inner { changes, checker, last } = &mut *inner;
         while let Ok((at, shelf, change)) = changes.try_recv() {
             checker.see(&shelf, &change, at);
+            if PLACEMENT.contains(&&*shelf) {
+                if last.len() >= CHANGES {
+                    last.pop_front();
+                }
+                last.push_back((at, shelf, change));
+            }
         }
         checker.at(self.clock.now());
         then(checker)
+    }
+
+    /// The last changes of what placement is about.
+    pub fn last_changes(&self) -> Vec<Line> {
+        let line = |(at, shelf, change): &Tapped| {
+            Some(Line::Change {
+                revision: change.revision,
+                at: *at,
+                shelf: shelf.to_string(),
+                gone: change.deleted,
+                object: serde_json::from_slice(&change.after.text).ok()?,
+            })
+        };
+        self.inner().last.iter().filter_map(line).collect()
     }
 
     /// The scheduler sends a write.

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use trellis_cluster::clock::Clock;
 use trellis_cluster::faults::{Fault, Seen};
 
@@ -45,6 +46,19 @@ pub enum Line {
     },
     /// What was found.
     Violation(Violation),
+    /// A change of a node, a gang or a pod.
+    Change {
+        /// The revision of the store.
+        revision: u64,
+        /// When it was made.
+        at: Timestamp,
+        /// Where the object is kept: plural and group of its kind.
+        shelf: String,
+        /// Whether it went.
+        gone: bool,
+        /// What it says since then.
+        object: Value,
+    },
 }
 
 /// What a file has to say about a run.
@@ -66,6 +80,7 @@ struct Kept {
     event: usize,
     events: Vec<Event>,
     requests: VecDeque<Line>,
+    changes: Vec<Line>,
 }
 
 /// The journal of a run. All clones are the same.
@@ -75,7 +90,13 @@ pub struct Journal(Arc<Mutex<Kept>>);
 impl Journal {
     /// An empty one.
     pub fn new(clock: Clock) -> Self {
-        Self(Arc::new(Mutex::new(Kept { clock, event: 0, events: Vec::new(), requests: VecDeque::new() })))
+        Self(Arc::new(Mutex::new(Kept {
+            clock,
+            event: 0,
+            events: Vec::new(),
+            requests: VecDeque::new(),
+            changes: Vec::new(),
+        })))
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
@@ -106,6 +127,11 @@ impl Journal {
         });
     }
 
+    /// Takes down what changed last before something was found.
+    pub fn last_changes(&self, changes: Vec<Line>) {
+        self.kept().changes = changes;
+    }
+
     /// Writes all of it, in order.
     pub fn write(&self, seed: u64, events: usize, found: &[Violation], out: &mut impl Write) -> io::Result<()> {
         let kept = self.kept();
@@ -127,7 +153,8 @@ impl Journal {
         for request in requests {
             line(request)?;
         }
-        found.iter().try_for_each(|violation| line(&Line::Violation(violation.clone())))
+        found.iter().try_for_each(|violation| line(&Line::Violation(violation.clone())))?;
+        kept.changes.iter().try_for_each(line)
     }
 }
 
@@ -142,7 +169,7 @@ pub fn read(input: impl BufRead) -> io::Result<Replay> {
             Line::Run { seed, events } => run = Some((seed, events)),
             Line::Event(event) => events.push(event),
             Line::Violation(found) => violation = violation.or(Some(found)),
-            Line::Request { .. } => {}
+            Line::Request { .. } | Line::Change { .. } => {}
         }
     }
     let missing = || {

@@ -215,6 +215,9 @@ impl Play {
 
     fn report(&self, seed: u64, events: BTreeMap<String, usize>, begun: Instant, journal: Journal) -> Report {
         let (operator, scheduler) = (self.operator.effort(), self.scheduler.effort());
+        if self.has_found() {
+            journal.last_changes(self.eye.last_changes());
+        }
         self.eye.look(|checker| Report {
             seed,
             events,

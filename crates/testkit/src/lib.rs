@@ -21,3 +21,7 @@ pub mod toolchain;
 pub use control_plane::programs::{self, Program};
 pub use control_plane::{ControlPlane, Options, TokenUser};
 pub use error::{Error, Result};
+
+/// Tests that use this crate have the allocator of the binary: what they play is many small objects.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -6,6 +6,7 @@ mod immutable;
 mod label;
 mod names;
 mod pods;
+mod resources;
 mod sharing;
 mod startup;
 mod structure;

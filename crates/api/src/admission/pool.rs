@@ -112,6 +112,7 @@ fn check_times(spec: &PoolSpec, path: &Path, errors: &mut Vec<FieldError>) {
         ("max_exec_timeout", &spec.max_exec_timeout),
         ("default_queue_timeout", &spec.default_queue_timeout),
         ("max_queue_timeout", &spec.max_queue_timeout),
+        ("start_timeout", &spec.start_timeout),
     ] {
         // OSMO writes an empty text where there is no time.
         let written = value.as_ref().filter(|value| value.as_str() != Some(""));
@@ -185,6 +186,7 @@ fn check_rest(spec: &PoolSpec, path: &Path, verdict: &mut Verdict) {
         "max_exec_timeout",
         "default_queue_timeout",
         "max_queue_timeout",
+        "start_timeout",
     ]
     .map(str::to_owned)
     .to_vec();

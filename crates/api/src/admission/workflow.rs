@@ -5,9 +5,13 @@
 mod names;
 mod order;
 mod resources;
+mod rights;
+mod taken;
 mod tasks;
 mod topology;
 
+pub use rights::missing as missing_rights;
+pub use taken::Names as WorkflowNames;
 pub use tasks::exit_codes;
 
 use super::{Verdict, form, pool::TIME};

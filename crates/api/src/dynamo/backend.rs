@@ -1,48 +1,34 @@
 //! Which inference engine a component runs: what its command line says, else what the deployment says.
 
 use super::Graph;
+use super::command::engine;
 use crate::kinds::dynamo::{Backend, Component};
 
 impl Component {
     /// The engine that the command line starts, as in `python3 -m dynamo.vllm`.
     pub fn started_backend(&self) -> Option<Backend> {
-        let line = self.command_line();
-        let words: Vec<&str> = line.iter().flat_map(|text| text.split_whitespace()).collect();
-        words.windows(3).find_map(|words| match words {
-            [program, "-m", module] => started(program, module),
-            _ => None,
-        })
+        engine(&self.command_line().join(" ")).map(|(backend, _)| backend)
     }
-}
 
-/// The engine that `<program> -m <module>` starts.
-pub fn started(program: &str, module: &str) -> Option<Backend> {
-    if is_python(program) { backend_of(module) } else { None }
+    /// Whether it is looked at for an engine: one that runs a model, or that spans nodes and does not say what it is for.
+    pub fn may_run_engine(&self) -> bool {
+        self.is_worker() || (self.type_.is_none() && self.is_multinode())
+    }
 }
 
 impl Graph {
-    /// The engine of a component: only of one that runs a model.
+    /// The engine of a component. The deployment's word counts for those that are known to run a model.
     pub fn backend(&self, component: &Component) -> Option<Backend> {
-        component.is_worker().then(|| component.started_backend().or(self.object.spec.backend_framework))?
+        let named = || self.object.spec.backend_framework.filter(|_| component.is_worker());
+        component.may_run_engine().then(|| component.started_backend().or_else(named))?
     }
 }
 
-/// `python3`, also with a path before it or a quote.
-fn is_python(word: &str) -> bool {
-    let name = word.rsplit(['/', '"', '\'', '(', ';']).next().unwrap_or_default();
-    name.starts_with("python")
-}
-
 /// The engine of a module, such as `dynamo.vllm` or `components.dynamo.vllm.main`.
-fn backend_of(module: &str) -> Option<Backend> {
-    let module = module.trim_end_matches(['"', '\'', ';', ')']);
-    Backend::ALL.into_iter().find(|backend| {
-        let name = format!("dynamo.{}", backend.as_str());
-        module.match_indices(&name).any(|(at, _)| {
-            let (before, after) = (&module[..at], &module[at + name.len()..]);
-            (before.is_empty() || before.ends_with('.')) && (after.is_empty() || after.starts_with('.'))
-        })
-    })
+pub(super) fn backend_of(module: &str) -> Option<Backend> {
+    let parts = module.split('.');
+    let mut engines = parts.clone().zip(parts.skip(1)).filter(|(package, _)| *package == "dynamo");
+    engines.find_map(|(_, engine)| Backend::ALL.into_iter().find(|backend| backend.as_str() == engine))
 }
 
 #[cfg(test)]
@@ -57,8 +43,9 @@ mod tests {
         check("dynamo.vllm", Some("vllm"));
         check("dynamo.sglang", Some("sglang"));
         check("dynamo.trtllm.main", Some("trtllm"));
-        check("components.dynamo.vllm\"", Some("vllm"));
+        check("components.dynamo.vllm", Some("vllm"));
         check("dynamo.frontend", None);
+        check("dynamo.dynamo.vllm", Some("vllm"));
         check("mydynamo.vllm", None);
         check("dynamo.vllmx", None);
         check("", None);

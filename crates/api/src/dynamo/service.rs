@@ -1,6 +1,6 @@
 //! A v1alpha1 service as a component, and back. The fields that v1alpha1 has for the main container become a pod template.
 
-use crate::field::Path;
+use crate::field::{Path, at, steps};
 use crate::names::dynamo::{FRONTEND_SIDECAR, MAIN_CONTAINER};
 use serde_json::{Map, Value, json};
 
@@ -20,6 +20,9 @@ pub const POD_FIELDS: [&str; 11] = [
     "annotations",
     "frontendSidecar",
 ];
+
+/// Ways in which a probe asks.
+pub const PROBE_WAYS: [&str; 4] = ["httpGet", "tcpSocket", "exec", "grpc"];
 
 /// Kinds of components that both versions know by one word.
 const TYPES: [&str; 6] = ["frontend", "worker", "prefill", "decode", "planner", "epp"];
@@ -97,9 +100,9 @@ fn pod_template(service: &mut Fields) -> Option<Value> {
         return None;
     }
     let mut spec = take_object(service, "extraPodSpec").unwrap_or_default();
-    let overlay = take_object(&mut spec, "mainContainer").unwrap_or_default();
+    let over = take_object(&mut spec, "mainContainer").unwrap_or_default();
     let mut cache = None;
-    let main = main_container(service, overlay, &mut cache);
+    let main = main_container(service, over, &mut cache);
     let mut containers = vec![Value::Object(main)];
     containers.extend(take_list(&mut spec, "containers"));
     if let Some(Value::Object(sidecar)) = service.get("frontendSidecar").cloned() {
@@ -127,8 +130,9 @@ fn pod_template(service: &mut Fields) -> Option<Value> {
     Some(template)
 }
 
-/// The main container: the service's own fields, and what `mainContainer` says over them. Variables and mounts of both are kept.
-fn main_container(service: &mut Fields, mut overlay: Fields, cache: &mut Option<Value>) -> Fields {
+/// The main container: the service's own fields, and what `mainContainer` says over them, field by field. Variables and mounts of both are
+/// kept.
+fn main_container(service: &mut Fields, mut over: Fields, cache: &mut Option<Value>) -> Fields {
     let mut main = Fields::new();
     if let Some(resources) = take_object(service, "resources") {
         main.insert("resources".to_owned(), container_resources(resources));
@@ -137,19 +141,19 @@ fn main_container(service: &mut Fields, mut overlay: Fields, cache: &mut Option<
         main.extend(take(service, field).map(|probe| (field.to_owned(), probe)));
     }
     if let Some(secret) = take(service, "envFromSecret") {
-        let mut from = take_list(&mut overlay, "envFrom");
+        let mut from = take_list(&mut over, "envFrom");
         from.push(json!({ "secretRef": { "name": secret } }));
         main.insert("envFrom".to_owned(), from.into());
     }
     let own = take_list(service, "envs");
-    let over = take_list(&mut overlay, "env");
-    let is_over = |variable: &Value| over.iter().any(|other| other["name"] == variable["name"]);
+    let others = take_list(&mut over, "env");
+    let is_over = |variable: &Value| others.iter().any(|other| other["name"] == variable["name"]);
     let mut env: Vec<Value> = own.into_iter().filter(|variable| !is_over(variable)).collect();
-    env.extend(over);
+    env.extend(others);
     if !env.is_empty() {
         main.insert("env".to_owned(), env.into());
     }
-    let mut mounts = take_list(&mut overlay, "volumeMounts");
+    let mut mounts = take_list(&mut over, "volumeMounts");
     for mount in take_list(service, "volumeMounts") {
         if mount["useAsCompilationCache"] == true {
             let mut found = json!({ "pvcName": mount["name"] });
@@ -164,9 +168,24 @@ fn main_container(service: &mut Fields, mut overlay: Fields, cache: &mut Option<
     if !mounts.is_empty() {
         main.insert("volumeMounts".to_owned(), mounts.into());
     }
-    main.extend(overlay);
+    overlay(&mut main, over);
     main.insert("name".to_owned(), MAIN_CONTAINER.into());
     main
+}
+
+/// Says `over` over what is there: objects are taken together, all else is replaced, and null says nothing.
+fn overlay(under: &mut Fields, over: Fields) {
+    // A probe asks in one way only, so one that comes with a way of its own brings all of it.
+    if PROBE_WAYS.iter().any(|way| over.get(*way).is_some_and(|given| !given.is_null())) {
+        under.retain(|field, _| !PROBE_WAYS.contains(&field.as_str()));
+    }
+    for (field, value) in over {
+        match (under.entry(field).or_insert(Value::Null), value) {
+            (Value::Object(under), Value::Object(over)) => overlay(under, over),
+            (_, Value::Null) => {}
+            (under, value) => *under = value,
+        }
+    }
 }
 
 /// `gpu` and `custom` as the names of resources that they stand for.
@@ -250,13 +269,27 @@ pub fn pod_path(service_path: &Path, service: &Value, field: &str) -> Path {
                 "envFrom" => "envFromSecret",
                 other => other,
             };
-            let is_over = service["extraPodSpec"]["mainContainer"].get(head).is_some();
-            match !is_over && !head.is_empty() && service.get(own).is_some() {
-                true => service_path.child(own),
-                false => within(spec.child("mainContainer")),
+            let is_over = at(&service["extraPodSpec"]["mainContainer"], inner).is_some();
+            match (own, !is_over && !head.is_empty() && service.get(own).is_some()) {
+                ("resources", true) => resource_path(&service_path.child(own), &service[own], inner),
+                (_, true) => service_path.child(own),
+                (_, false) => within(spec.child("mainContainer")),
             }
         }
         i if i <= others => within(spec.child("containers").index(i - 1)),
         _ => within(service_path.child("frontendSidecar")),
+    }
+}
+
+/// Where a service writes an amount that is called `resources.limits[nvidia.com/gpu]` in a container.
+fn resource_path(path: &Path, resources: &Value, field: &str) -> Path {
+    let [_, list, name] = steps(field)[..] else { return path.clone() };
+    let (path, amounts) = (path.child(list), &resources[list]);
+    if amounts.get(name).is_some() {
+        path.key(name)
+    } else if amounts["custom"].get(name).is_some() {
+        path.child("custom").key(name)
+    } else {
+        path.child("gpu")
     }
 }

@@ -5,6 +5,7 @@ use super::markers::{self, Marked};
 use super::tokens;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
+use minijinja_contrib::pycompat;
 use serde_json::{Map, Value};
 
 /// Steps that a template may take: far more than a workflow of the largest size needs.
@@ -125,6 +126,8 @@ fn jinja(text: &str, context: &Map<String, Value>) -> Result<String, Unreadable>
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::None);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    // OSMO's templates are read by Python, and call its methods: `models.items()`, `name.split('-')`.
+    environment.set_unknown_method_callback(pycompat::unknown_method_callback);
     environment.set_fuel(Some(FUEL));
     environment.set_debug(true);
     environment.render_str(text, Serde(context)).map_err(|error| {
@@ -133,8 +136,18 @@ fn jinja(text: &str, context: &Map<String, Value>) -> Result<String, Unreadable>
         let what = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
         let is_said = about.is_empty() || about.len() > 80 || what.contains(about);
         let about = if is_said { String::new() } else { format!(" in `{about}`") };
-        Unreadable { line, message: format!("template error: {what}{about}").escape_debug().to_string() }
+        let message = format!("template error: {what}{about}").escape_debug().to_string();
+        Unreadable { line, message: message + hint(&what) }
     })
+}
+
+/// What to write instead of Python that there is no way to read.
+fn hint(what: &str) -> &'static str {
+    if what.contains("% operator on unsupported types string") {
+        "\nhint: text is filled in by the filter `format`: `'%02d' | format(i)`, not `'%02d' % i`"
+    } else {
+        ""
+    }
 }
 
 #[cfg(test)]
@@ -191,6 +204,30 @@ mod tests {
     fn osmo1_1_runtime_tokens_are_left_alone() {
         let text = "workflow: \"{{uuid}} {{ host:a_1 }} {{input:0}} {{output}} {{workflow_id}}\"";
         check(text, &Values::default(), text, &[1]);
+    }
+
+    #[test]
+    fn osmo1_1_what_templates_of_python_commonly_say_is_read() {
+        let check = |text: &str, expected: &str| {
+            let text = format!("default-values:\n  models: {{a: 1, b: 2}}\nworkflow: {text}");
+            let rendered = render(&text, &Values::default()).unwrap_or_else(|error| panic!("{text}: {error:?}"));
+            assert_eq!(rendered.text.trim_start(), format!("workflow: {expected}"), "{text}");
+        };
+        check("{% for name, n in models.items() %}{{ name }}={{ n }} {% endfor %}", "a=1 b=2 ");
+        check("{{ models.keys() | join('+') }} {{ models.get('c', 3) }}", "a+b 3");
+        check("{{ 'a-b'.split('-')[1].upper() }} {{ 'x.y'.replace('.', '-') }} {{ ' a '.strip() }}", "B x-y a");
+        check("{{ 'ab'.startswith('a') and not 'ab'.endswith('a') }} {{ '-'.join(['a', 'b']) }}", "True a-b");
+        check(
+            "{% for i in range(9) %}{% if i == 1 %}{% continue %}{% elif i > 3 %}{% break %}{% endif %}{{ i }}{% endfor %}",
+            "023",
+        );
+        check("{{ models | tojson }}", "{\"a\": 1, \"b\": 2}");
+        check("{{ '%02d' | format(3) }} {{ '{:02}'.format(3) }}", "03 03");
+        let error = render("workflow: {{ '%02d' % 3 }}", &Values::default()).expect_err("not read");
+        assert!(
+            error.line == 1 && error.message.contains("\nhint: text is filled in by the filter `format`"),
+            "{error:?}"
+        );
     }
 
     #[test]

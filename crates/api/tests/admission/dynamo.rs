@@ -239,6 +239,12 @@ fn dynamo3_4_combined_length_of_names() {
         let message = verdict.errors[0].to_string();
         assert!(message.contains("combined resource name length 46 exceeds the 45-character limit"), "{message}");
         assert!(message.contains("shorten DynamoGraphDeployment name \"deployed\" or component name"), "{message}");
+        // What was cut already is not asked to be shorter.
+        let case = shape.case(&["metadata.name: deployed-long-ago", &shape.third.replace("NAME", &longer)]);
+        let message = case.verdict().errors.first().map(ToString::to_string).unwrap_or_default();
+        let hint =
+            format!("; shorten component name {longer:?} by at least 1; the deployment's name counts as 8 already");
+        assert!(message.ends_with(&hint), "{message}");
     }
 }
 
@@ -401,6 +407,71 @@ fn dynamo3_6_what_would_be_ignored_is_refused() {
     SHAPES[2]
         .case(&["spec.components[1].experimental: {failover: {numShadows: 1}}"])
         .gives(&["spec.components[1].experimental.failover: Forbidden: shadow pods are not supported"]);
+}
+
+/// Decision 26: what is asked for under another name would be ignored, and pods would stand elsewhere.
+#[test]
+fn d26_what_is_misspelt_where_pods_are_placed_is_refused() {
+    let odd = "unknown field, which would be ignored";
+    for shape in SHAPES {
+        let check = |edits: &[&str], errors: &[&str]| shape.gives(&shape.case(edits), errors);
+        let name = if shape.all == "spec.components" { "clusterTopologyName" } else { "topologyProfile" };
+        let constraint = "spec.topologyConstraint";
+        check(
+            &[&format!("{constraint}: {{packDomain: zone, topologyName: gb200}}")],
+            &[&format!(
+                "{constraint}.topologyName: Invalid value: \"gb200\": {odd}: the topology is named by `{name}`"
+            )],
+        );
+        check(
+            &[&format!("{constraint}: {{packDomain: zone, clusterTopologyname: gb200}}")],
+            &[&format!(
+                "{constraint}.clusterTopologyname: Invalid value: \"gb200\": {odd}: did you mean `clusterTopologyName`?"
+            )],
+        );
+        check(
+            &[&format!("{constraint}: {{packDomain: zone, pack: {{required: rack}}}}")],
+            &[&format!(
+                "{constraint}.pack: Invalid value: {{\"required\":\"rack\"}}: {odd}: the domain is written as `packDomain`"
+            )],
+        );
+        for field in ["clusterTopologyName", "topologyProfile", "topologyName"] {
+            let all = shape.all.trim_start_matches("spec.");
+            check(
+                &[&format!("WORK.topologyConstraint: {{packDomain: rack, {field}: gb200}}")],
+                &[&format!(
+                    "WORK.topologyConstraint.{field}: Invalid value: \"gb200\": {odd}: the topology is named for all {all} together, by \
+                     spec.topologyConstraint.{name}"
+                )],
+            );
+        }
+        for (field, value) in [("nodes", "8"), ("size", "'8'"), ("numNodes", "8")] {
+            check(
+                &[&format!("WORK.multinode: {{nodeCount: 2, {field}: {value}}}")],
+                &[&format!(
+                    "WORK.multinode.{field}: Invalid value: {}: {odd}: the number of nodes is written as `nodeCount`",
+                    value.replace('\'', "\"")
+                )],
+            );
+        }
+        check(
+            &["WORK.multinode: {nodeCount: 2, leeder: {}}"],
+            &[&format!("WORK.multinode.leeder: Invalid value: {{}}: {odd}: did you mean `leader`?")],
+        );
+        // What looks like nothing that is known is kept.
+        let warn = |edit: &str, warning: &str| shape.case(&[edit]).warns(&[&shape.place(warning)]).gives(&[]);
+        warn("WORK.multinode: {nodeCount: 2, comment: x}", "WORK.multinode.comment: unknown field, kept as it is");
+        warn(
+            &format!("{constraint}: {{packDomain: zone, because: latency}}"),
+            &format!("{constraint}.because: unknown field, kept as it is"),
+        );
+    }
+    SHAPES[2].case(&["spec.components[1].multinode: {nodes: 8}"]).gives(&[&format!(
+        "spec.components[1].multinode.nodes: Invalid value: 8: {odd}: the number of nodes is written as `nodeCount`"
+    )]);
+    SHAPES[2].case(&["spec.components[0].experimental: {grove: {forceScalingGroups: true}}"]).gives(&[&format!(
+        "spec.components[0].experimental.grove.forceScalingGroups: Invalid value: true: {odd}: did you mean `forceScalingGroup`?"
+    )]);
 }
 
 #[test]

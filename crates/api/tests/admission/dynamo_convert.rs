@@ -97,6 +97,49 @@ components:
         "{services: {a: {resources: {requests: {gpu: 1, gpuType: gpu.intel.com/xe}}}}}",
         "{components: [{name: a, podTemplate: {spec: {containers: [{name: main, resources: {requests: {gpu.intel.com/xe: 1}}}]}}}]}",
     );
+    // What the main container says goes before what the service says, field by field; lists are taken whole.
+    check(
+        "
+services:
+  a:
+    resources: {limits: {gpu: '4', memory: 1Gi}, claims: [{name: x}]}
+    extraPodSpec:
+      mainContainer: {image: a, resources: {requests: {memory: 10Gi}, limits: {memory: 10Gi}, claims: [{name: y}]}}
+",
+        "
+components:
+  - name: a
+    podTemplate:
+      spec:
+        containers:
+          - name: main
+            image: a
+            resources:
+              limits: {nvidia.com/gpu: '4', memory: 10Gi}
+              requests: {memory: 10Gi}
+              claims: [{name: y}]
+",
+    );
+    let probes = |service: &str, over: &str, expected: &str| {
+        check(
+            &format!(
+                "{{services: {{a: {{livenessProbe: {service}, extraPodSpec: {{mainContainer: {{livenessProbe: {over}}}}}}}}}}}"
+            ),
+            &format!(
+                "{{components: [{{name: a, podTemplate: {{spec: {{containers: [{{name: main, livenessProbe: {expected}}}]}}}}}}]}}"
+            ),
+        );
+    };
+    let asks = "httpGet: {path: /a, port: 1}";
+    probes(&format!("{{{asks}, periodSeconds: 3}}"), "{periodSeconds: 5}", &format!("{{{asks}, periodSeconds: 5}}"));
+    // A probe asks in one way only.
+    probes(
+        &format!("{{{asks}, periodSeconds: 3}}"),
+        "{exec: {command: [x]}}",
+        "{exec: {command: [x]}, periodSeconds: 3}",
+    );
+    probes(&format!("{{{asks}}}"), "{httpGet: {port: 2}}", "{httpGet: {port: 2}}");
+    probes(&format!("{{{asks}}}"), "null", &format!("{{{asks}}}"));
     check(
         "{services: {a: {frontendSidecar: {image: s, args: [x], envFromSecret: t}}}}",
         "

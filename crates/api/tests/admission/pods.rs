@@ -143,3 +143,38 @@ fn grove4_3_oddities_are_warned_of() {
         )])
         .gives(&[]);
 }
+
+/// What an API server would refuse in every pod is refused before there is any.
+#[test]
+fn pods_that_could_never_be_made() {
+    let amount = |edit: &str, error: &str| {
+        let errors = if error.is_empty() { Vec::new() } else { vec![format!("{POD}.containers[0].resources.{error}")] };
+        pod(&[&format!("containers[0].resources: {{{edit}}}")]).gives(&crate::edit::texts(&errors));
+    };
+    let form = "must be a quantity: a number, with an optional suffix n, u, m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei or an exponent \
+                (e.g. '500m', '8', '1.5Gi', '1e3')";
+    let own = "must be a resource of containers: cpu, memory, ephemeral-storage, hugepages-<size>, or one with a prefix (e.g. \
+               'nvidia.com/gpu')";
+    amount("limits: {nvidia.com/gpu: '8', memory: 1.5Gi, cpu: 500m, hugepages-2Mi: 4Mi}", "");
+    amount("limits: {nvidia.com/gpu: x8}", &format!("limits[nvidia.com/gpu]: Invalid value: \"x8\": {form}"));
+    amount("requests: {memory: 1Gb}", &format!("requests[memory]: Invalid value: \"1Gb\": {form}"));
+    amount("requests: {cpu: '-1'}", "requests[cpu]: Invalid value: \"-1\": must not be negative");
+    amount("limits: {nvidia.com/gpu: 500m}", "limits[nvidia.com/gpu]: Invalid value: \"500m\": must be a whole number");
+    amount("limits: {H100: '8'}", &format!("limits[H100]: Invalid value: \"H100\": {own}"));
+    amount(
+        "limits: {nvidia com/gpu: '8'}",
+        &format!("limits[nvidia com/gpu]: Invalid value: \"nvidia com/gpu\": {own}"),
+    );
+    let volumes = |names: [&str; 2], mount: &str, errors: &[String]| {
+        let volumes = names.map(|name| format!("{{name: {name}, emptyDir: {{}}}}")).join(", ");
+        let mounts = format!("containers[0].volumeMounts: [{{name: {mount}, mountPath: /m}}]");
+        pod(&[&format!("volumes: [{volumes}]"), &mounts]).gives(&crate::edit::texts(errors));
+    };
+    volumes(["a", "models"], "models", &[]);
+    let form = "invalid volume name, must be a valid DNS label: lower case letters, digits and '-', starting and ending with a letter or \
+                digit, at most 63 characters (e.g. 'my-name')";
+    volumes(["a", "Models_X"], "Models_X", &[format!("{POD}.volumes[1].name: Invalid value: \"Models_X\": {form}")]);
+    volumes(["a", "a"], "a", &[format!("{POD}.volumes[1].name: Duplicate value: \"a\"")]);
+    let gone = "the pod has no volume of this name";
+    volumes(["a", "b"], "c", &[format!("{POD}.containers[0].volumeMounts[0].name: Not found: \"c\": {gone}")]);
+}

@@ -4,7 +4,6 @@ use super::case::{Case, Context, required_of_root};
 use super::domains::Dom;
 use crate::cluster::Place;
 use crate::gang::{GangName, GroupId, Members};
-use crate::plan::Outcome;
 use crate::proof::{Branch, Claim};
 
 impl Case<'_> {
@@ -35,9 +34,7 @@ impl Case<'_> {
     fn base_waits(&self, base: &GangName) -> Result<(), String> {
         let number = self.ground.bases[self.number].filter(|_| self.gang.base.as_ref() == Some(base));
         let number = number.ok_or_else(|| format!("{}/{} is no base of the gang here", base.namespace, base.name))?;
-        let decision = self.ground.plan.decisions.get(number);
-        let placed = decision.is_some_and(|decision| decision.outcome == Outcome::Placed);
-        ensure(!placed, || format!("the base {}/{} has a place", base.namespace, base.name))
+        ensure(!self.ground.is_there(number), || format!("the base {}/{} has a place", base.namespace, base.name))
     }
 
     fn too_few(&self, context: &Context, leaf: GroupId, have: usize, need: usize) -> Result<(), String> {

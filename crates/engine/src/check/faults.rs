@@ -163,7 +163,7 @@ impl<'a> OfGang<'a> {
     fn base(&mut self) {
         let Some(base) = self.ground.bases[self.number] else { return };
         let Some(mut places) = self.extended(0) else { return };
-        if self.ground.plan.decisions[base].outcome != Outcome::Placed {
+        if !self.ground.is_there(base) {
             self.faults.push("pods of it are placed, and its base has no place".to_owned());
         }
         let constraint = self.ground.gangs[base].groups.first().and_then(|root| root.constraint);

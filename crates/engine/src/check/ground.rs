@@ -2,8 +2,8 @@
 
 use super::domains::Index;
 use crate::cluster::{Cluster, NodeId, Place};
-use crate::gang::{Gang, GangName, GroupId, Hold};
-use crate::plan::Plan;
+use crate::gang::{Gang, GangName, GroupId, Hold, Members, Unready};
+use crate::plan::{Outcome, Plan};
 use fixedbitset::FixedBitSet;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
@@ -102,6 +102,22 @@ impl<'a> Ground<'a> {
         let bound = bound.chain(self.gangs[gang].holds.iter().map(|hold| (hold.group, hold.place)));
         let placed = placed.iter().filter_map(|(pod, place)| Some((pods.get(*pod)?.group, *place)));
         bound.chain(placed.filter(|(_, place)| (place.node as usize) < self.cluster.nodes.len()))
+    }
+
+    /// Whether a base is where others can follow it: by the plan, or because all that it must have runs already.
+    pub(super) fn is_there(&self, base: usize) -> bool {
+        let gang = &self.gangs[base];
+        let bound = |leaf: GroupId| gang.pods_of(leaf).filter(|(_, pod)| pod.bound.is_some()).count();
+        let mut whole = vec![false; gang.groups.len()];
+        for (group, spec) in gang.groups.iter().enumerate().rev() {
+            whole[group] = match spec.members {
+                Members::Groups { min } => gang.children(group).filter(|child| whole[*child]).count() >= min,
+                Members::Pods { min } => bound(group) >= min,
+            };
+        }
+        let is_unknown = matches!(gang.unready, Some(Unready::UnknownTopology { .. } | Unready::UnknownLevel { .. }));
+        let is_placed = self.plan.decisions.get(base).is_some_and(|decision| decision.outcome == Outcome::Placed);
+        is_placed || whole.first() == Some(&true) && !is_unknown
     }
 
     pub(super) fn gang_name(&self, gang: usize) -> String {

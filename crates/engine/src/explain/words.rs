@@ -73,6 +73,14 @@ pub(super) fn plain(gang: &Gang, proof: &Proof) -> Option<String> {
             "Waits: {} has {have} of the {need} pods that must start together; the others are not there yet.",
             group(gang, *leaf)
         ),
+        Claim::BoundApart { .. }
+            if let Some(base) = gang.base.as_ref().filter(|_| gang.standing().next().is_none()) =>
+        {
+            format!(
+                "Waits: pods of its base gang {}/{} run in different domains of the level that the base requires, so that there is none to join.",
+                base.namespace, base.name
+            )
+        }
         Claim::BoundApart { group: at } if !gang.holds.is_empty() => format!(
             "Waits: pods of {} run, or places are held for them, in different domains of the level that it requires, so that no pod can be added without breaking it further.",
             group(gang, *at)

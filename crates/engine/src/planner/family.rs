@@ -95,8 +95,7 @@ impl Planner<'_> {
         }
         let mut family: Vec<Follower> = own.iter().map(|gang| Follower { base: index, gang: *gang }).collect();
         for (base, gangs) in self.families.iter().filter(|(base, _)| **base != index) {
-            let is_placed = self.decisions[*base].as_ref().is_some_and(|it| it.decision.outcome == Outcome::Placed);
-            if is_placed && self.domain(*base).is_some() {
+            if self.is_there(*base) && self.domain(*base).is_some() {
                 let is_due = |gang: &&usize| {
                     let it = &self.gangs[**gang];
                     !it.coming.is_empty() || it.pods.iter().any(|pod| pod.bound.is_none())
@@ -120,7 +119,7 @@ impl Planner<'_> {
         let decided = self.decisions[index].as_ref().map(|planned| &planned.decision);
         let is_open =
             decided.is_none_or(|it| it.placed.is_empty() && (it.outcome != Outcome::Placed || !gang.coming.is_empty()));
-        is_open && gang.unready.is_none() && members(gang).next().is_some() && has_minimum(gang)
+        is_open && gang.unready.is_none() && members(gang).next().is_some() && gang.has_minimum(members(gang))
     }
 
     /// The domain of a base that has its place.
@@ -247,20 +246,6 @@ impl Planner<'_> {
 /// All members of a gang, also those that are held back.
 fn members(gang: &Gang) -> impl Iterator<Item = &Pod> {
     gang.pods.iter().chain(&gang.coming)
-}
-
-/// Whether a gang has enough members for its minimum.
-fn has_minimum(gang: &Gang) -> bool {
-    let mut there = vec![0_usize; gang.groups.len()];
-    members(gang).for_each(|pod| there[pod.group] += 1);
-    for group in (0..gang.groups.len()).rev() {
-        let (Members::Pods { min } | Members::Groups { min }) = gang.groups[group].members;
-        match gang.groups[group].parent {
-            Some(parent) => there[parent] += usize::from(there[group] >= min),
-            None => return there[group] >= min,
-        }
-    }
-    false
 }
 
 /// Puts a gang under a group of another one. Only of the base it matters what it prefers; but a preferred zone says of pods

@@ -82,6 +82,39 @@ fn a_scaled_gang_follows_its_base_in_one_plan() {
 }
 
 #[test]
+fn a_base_that_labels_have_put_apart_is_followed_where_it_is_together() {
+    let cluster = "topology t: block rack host
+         k1/r1/*: a1 a2 gpu=1
+         k1/r2/*: b1 b2 gpu=1
+         k2/r3/*: c1..c4 gpu=1";
+    check(
+        cluster,
+        "base required=block
+         - g required=rack: 1 x gpu=1 @a1 + 1 x gpu=1 @b1
+         scaled base=base: 2 x gpu=1",
+        "base: waits
+         scaled: 2 placed
+         scaled at block: k1",
+    );
+    // Not if it lacks some of its minimum, or if there is no one domain to follow it to.
+    check(
+        cluster,
+        "base required=block
+         - g required=rack: 1 x gpu=1 + 1 x gpu=1 @a1 + 1 x gpu=1 @b1
+         scaled base=base: 1 x gpu=1",
+        "base: waits
+         scaled: waits",
+    );
+    check(
+        cluster,
+        "base required=block: 1 x gpu=1 @a1 + 1 x gpu=1 @c1
+         scaled base=base: 1 x gpu=1",
+        "base: waits
+         scaled: waits",
+    );
+}
+
+#[test]
 fn a_base_goes_where_what_is_scaled_from_it_fits() {
     // Alone the base would take r1, which is just large enough for it.
     check(

@@ -95,7 +95,8 @@ fn clique(seen: &DynamoObserved, name: &str) -> Option<Counted> {
     let is_short = find(&status.conditions, kind::POD_CLIQUE_SCHEDULED).is_some_and(|said| said.status == "False");
     Some(Counted {
         is_current: status.observed_generation.is_some() && status.observed_generation >= clique.metadata.generation,
-        gated: status.schedule_gated_replicas > 0 || is_short,
+        // Pods that were never made do not wait for nodes.
+        gated: status.schedule_gated_replicas > 0 || (is_short && status.replicas > 0),
         replicas: status.replicas,
         updated: status.updated_replicas,
         working: status.ready_replicas,

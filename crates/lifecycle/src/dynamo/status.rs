@@ -148,7 +148,7 @@ impl Readiness<'_> {
             let words = self.failures.iter().map(|failure| failure.description.as_str());
             return Some(words.collect::<Vec<_>>().join("; "));
         }
-        refusal(self.set?)
+        refusal(self.set?).or_else(|| errors(self.set?))
     }
 }
 
@@ -165,6 +165,14 @@ fn refusal(set: &PodCliqueSet) -> Option<String> {
     let conditions = &set.status.as_ref()?.conditions;
     let refused = find(conditions, kind::ADMITTED).filter(|admitted| admitted.status == "False")?;
     Some(format!("PodCliqueSet {:?} is refused: {}", set.metadata.name.as_deref().unwrap_or_default(), refused.message))
+}
+
+/// What could not be written for the set, such as pods that the server refuses.
+fn errors(set: &PodCliqueSet) -> Option<String> {
+    let errors = &set.status.as_ref()?.last_errors;
+    let words: Vec<&str> = errors.iter().map(|error| error.description.as_str()).collect();
+    let name = set.metadata.name.as_deref().unwrap_or_default();
+    (!words.is_empty()).then(|| format!("PodCliqueSet {name:?}: {}", words.join("; ")))
 }
 
 /// What the set says of its levels, in the words of 003. While there is no set, what was said before stays.

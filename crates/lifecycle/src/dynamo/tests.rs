@@ -323,6 +323,26 @@ fn dynamo1_3_reasons_and_states() {
     assert_eq!(scene.status().state, DynamoState::Failed);
 }
 
+/// Pods that cannot be made are not said to wait for nodes.
+#[test]
+fn dynamo1_3_pods_that_are_not_made() {
+    let mut scene = Scene::new(None).settle().counts([0, 0, 0, 0], [1; 4]);
+    let clique = Arc::make_mut(scene.seen.cliques.get_mut("d-0-front").expect("a clique"));
+    let short = json!([{
+        "type": "PodCliqueScheduled", "status": "False", "reason": "InsufficientScheduledPods", "message": "", "lastTransitionTime": NOW,
+    }]);
+    clique.status.get_or_insert_default().conditions = serde_json::from_value(short).expect("a condition");
+    assert_eq!(scene.said(READY), "False/updating");
+    let error =
+        json!([{ "code": "ERR_CREATE_POD", "description": "pods \"d-0-front-0\" is forbidden", "observedAt": NOW }]);
+    scene.set().status.get_or_insert_default().last_errors = serde_json::from_value(error).expect("an error");
+    assert_eq!(scene.said(READY), "False/failed_to_reconcile_the_resources");
+    let status = scene.status();
+    assert_eq!(status.state, DynamoState::Failed);
+    let ready = status.conditions.iter().find(|condition| condition.type_ == READY).expect("a condition");
+    assert_eq!(ready.message, "PodCliqueSet \"d\": pods \"d-0-front-0\" is forbidden");
+}
+
 /// Parts that are all there and ready say nothing as long as the set has not begun with what is asked for, or is not through with it.
 #[test]
 fn dynamo1_3_ready_is_said_of_what_is_asked_for_now() {

@@ -17,7 +17,7 @@ use trellis_api::admission::{Pools, pool_of_workflow, validate_workflow};
 use trellis_api::kinds::kai::KaiPodGroup;
 use trellis_api::kinds::osmo::{State, Workflow, WorkflowStatus};
 use trellis_api::names::{annotation, osmo};
-use trellis_lower::osmo::{self as lowered, GroupObjects, Seen, SeenPod};
+use trellis_lower::osmo::{self as lowered, GroupObjects, Seen, SeenPod, Waiting};
 
 /// Whether the workflow was found to be sound, where no webhook has judged it.
 const ADMITTED: &str = "Admitted";
@@ -66,7 +66,7 @@ pub fn decide(observed: &WorkflowObserved, pools: &Pools, judges: bool, failures
         write_status(workflow, status, &refused, now, &mut plan);
         return plan;
     }
-    let trouble = failures.first().map(|failure| short(&failure.description));
+    let trouble = failures.first().map(|failure| short(&failure.description)).or_else(|| foreign(workflow, observed));
     let due = lowered::decide(&Seen { trouble, ..seen(workflow, observed, pools) }, now);
     let judged = old.and_then(|status| status.conditions.iter().find(|it| it.type_ == ADMITTED));
     let admitted = judges.then(|| match judged.filter(|_| is_over && !has_begun) {
@@ -90,7 +90,8 @@ pub fn decide(observed: &WorkflowObserved, pools: &Pools, judges: bool, failures
     plan
 }
 
-/// What cannot be taken back is looked at once more: a pod that is lost is counted, and a group that its pool has no key for has failed.
+/// What cannot be taken back is looked at once more: a pod that is lost is counted, one that did not start in time has failed, and so has a
+/// group that its pool has no key for.
 fn make_certain(
     workflow: &Workflow,
     observed: &WorkflowObserved,
@@ -103,8 +104,14 @@ fn make_certain(
     for group in &status.groups {
         let old = before(&group.name);
         for task in &group.tasks {
-            let given_up = old.and_then(|old| old.tasks.iter().find(|it| it.name == task.name)?.given_up.as_ref());
+            let before = old.and_then(|old| old.tasks.iter().find(|it| it.name == task.name));
+            let given_up = before.and_then(|before| before.given_up.as_ref());
             let pod = osmo::task(name, &task.name);
+            let is_false_start = task.state.is_false_start() && before.is_none_or(|before| before.state != task.state);
+            if let Some(pod) = observed.pods.get(&pod).filter(|_| is_false_start) {
+                let version = pod.metadata.resource_version.clone().unwrap_or_default();
+                plan.certain.push(Confirm::Version(Target::of(Kind::Pod, &pod.metadata), version));
+            }
             let is_there = |uid: &String| observed.pods.get(&pod).is_some_and(|it| it.uid() == uid.as_str());
             if let Some(uid) = task.given_up.as_ref().filter(|uid| given_up != Some(*uid) && !is_there(uid)) {
                 let namespace = workflow.metadata.namespace.clone().unwrap_or_default();
@@ -170,6 +177,7 @@ fn seen_pod(pod: &Pod) -> SeenPod {
     let status = &pod.status;
     let task = status.container_statuses.iter().find(|it| it.name.as_deref() == Some(lowered::CONTAINER));
     let ended = task.and_then(|container| container.state.terminated.as_ref());
+    let waiting = task.and_then(|container| container.state.waiting.as_ref());
     let reason = status.reason.as_deref().unwrap_or_default();
     SeenPod {
         uid: pod.uid().to_owned(),
@@ -180,6 +188,7 @@ fn seen_pod(pod: &Pod) -> SeenPod {
             || ["Evicted", "NodeLost", "Preempted", "Shutdown"].contains(&reason),
         exit_code: ended.map(|ended| ended.exit_code),
         message: ended.and_then(|ended| ended.message.clone()).or_else(|| status.message.clone()),
+        waiting: waiting.and_then(|it| Waiting::of(it.reason.as_deref(), it.message.as_deref())),
     }
 }
 
@@ -293,6 +302,35 @@ fn is_in_the_way(observed: &WorkflowObserved, kind: Kind, wanted: &ObjectMeta, u
         _ => observed.pod_groups.get(name).map(|it| &it.metadata),
     };
     there.is_some_and(|there| !is_owned_by(there, uid) || !is_live(there))
+}
+
+/// An object that carries the workflow's name and is another's. Nothing is made in its place as long as it is there, so it is told.
+fn foreign(workflow: &Workflow, observed: &WorkflowObserved) -> Option<String> {
+    let gangs = observed.pod_groups.values().map(|it| (Kind::KaiPodGroup, &it.metadata));
+    let services = observed.services.values().map(|it| (Kind::Service, &it.metadata));
+    let files = observed.files.values().map(|it| (Kind::ConfigMap, &it.metadata));
+    let pods = observed.pods.values().map(|it| (Kind::Pod, &it.metadata));
+    let mut all = gangs.chain(services).chain(files).chain(pods);
+    let own = workflow.metadata.name.as_deref().unwrap_or_default();
+    let is_wanted = |it: &ObjectMeta| {
+        let name = it.name.as_deref().unwrap_or_default();
+        let mut groups = lowered::groups(workflow).into_iter();
+        groups.any(|group| {
+            let mut tasks = group.tasks.iter();
+            osmo::group(own, &group.name) == name || tasks.any(|task| osmo::task(own, &task.name) == name)
+        })
+    };
+    let (kind, other) = all.find(|(_, it)| !is_owned_by(it, workflow.metadata.uid.as_deref()) && is_wanted(it))?;
+    let (_, _, kind, _) = kind.names();
+    let name = other.name.as_deref().unwrap_or_default();
+    let owner = other.owner_references.iter().flatten().next();
+    Some(match owner {
+        Some(owner) if owner.kind == "Workflow" && owner.name == own => {
+            format!("{kind} {name} is there still, and belongs to an earlier workflow of this name")
+        }
+        Some(owner) => format!("{kind} {name} is there, and belongs to {} {:?}", owner.kind, owner.name),
+        None => format!("{kind} {name} is there, and belongs to nobody"),
+    })
 }
 
 /// Takes away pods that are given up, and gangs that have ended: a gang that is there has its place held.

@@ -327,7 +327,10 @@ pub(crate) fn turn(pod: &mut Pod, state: char, since: Timestamp) {
         'R' => pod.status.conditions.push(said("Ready", "True", "")),
         't' => pod.metadata.deletion_timestamp = Some(Time(since)),
         'f' => pod.status.container_statuses.push(Container {
-            last_state: State { terminated: Some(Terminated { exit_code: 1, ..Terminated::default() }) },
+            last_state: State {
+                terminated: Some(Terminated { exit_code: 1, ..Terminated::default() }),
+                ..State::default()
+            },
             ..Container::default()
         }),
         'p' | 's' | 'S' | 'F' => {}

@@ -28,10 +28,19 @@ pub fn pod_spec(graph: &Graph, component: &Component, role: Role, worker_hash: &
     probes::add(graph, component, role, &mut main);
     shared_memory(component, &mut main, &mut spec);
     compilation_cache(graph, component, &mut main);
-    multinode::span(graph, component, role, &mut main, &mut spec);
+    // That nodes do not find each other is told by admission.
+    let _ = multinode::span(graph, component, role, &mut main, &mut spec);
     put_main(main, &mut spec);
     claims(&mut spec);
     spec
+}
+
+/// Why the nodes of a component do not find each other. Where nothing is said of its pods, there is nothing to find yet.
+pub fn apart(graph: &Graph, component: &Component) -> Option<multinode::Apart> {
+    let (_, main) = component.main_container().filter(|_| component.is_multinode())?;
+    let mut main = main.clone();
+    command(component, &mut main);
+    multinode::span(graph, component, Role::Leader, &mut main, &mut Map::new()).err()
 }
 
 fn fill(fields: &mut Map<String, Value>, field: &str, value: Value) {

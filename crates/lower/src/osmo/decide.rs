@@ -12,6 +12,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
+use trellis_api::admission::missing_rights;
+use trellis_api::field::Path;
 use trellis_api::kinds::osmo::{GroupStatus, Pool, PoolSpec, State, Task, TaskGroup, TaskStatus, WorkflowStatus};
 use trellis_api::names::osmo;
 use trellis_api::osmo::units;
@@ -20,6 +22,8 @@ use trellis_api::osmo::units;
 pub const RETRIES_MAX: i32 = 10;
 /// How long groups may wait or run where nobody says otherwise.
 const LONGEST: Duration = Duration::from_hours(60 * 24);
+/// How long tasks may take to start where nobody says otherwise: large images take their time.
+const START: Duration = Duration::from_mins(30);
 
 /// What is due.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -88,7 +92,7 @@ impl Deciding<'_> {
             return status;
         }
         if self.seen.workflow.spec.cancel {
-            return self.end(status, State::FailedCanceled, None);
+            return self.end(status, State::FailedCanceled, Some("the workflow was cancelled".to_owned()));
         }
         match self.upstream() {
             Some((State::FailedUpstream, name)) => {
@@ -120,6 +124,10 @@ impl Deciding<'_> {
         let mut status = self.outcome(status, pool.as_ref());
         if status.state.is_final() {
             return status;
+        }
+        // A task that has ended holds its place no longer, though its group goes on.
+        for task in status.tasks.iter().filter(|task| task.state.is_final()) {
+            self.take_away(&task.name);
         }
         if matches!(status.state, State::Processing | State::Rescheduled) {
             status.message = hindrance.or_else(|| self.seen.trouble.clone());
@@ -153,8 +161,16 @@ impl Deciding<'_> {
         asked.flat_map(|resource| &resource.topology).map(|requirement| requirement.key.as_str())
     }
 
-    /// Why the pool cannot take the group at all: nobody would keep to what its tasks ask for.
+    /// Why the pool cannot take the group at all: nobody would keep to what its tasks ask for, or they may not have it any more.
     fn refused(&self, pool: &Pool) -> Option<String> {
+        let spec = &self.seen.workflow.spec;
+        let rights = |task: &Task| {
+            let path = Path::new("tasks").key(&task.name);
+            missing_rights(&path, task, spec.resource_of(task), pool).into_iter().next()
+        };
+        if let Some(error) = self.group.tasks.iter().find_map(rights) {
+            return Some(error.to_string());
+        }
         if let Some(key) = self.keys().next().filter(|_| !pool.spec.knows_topology()) {
             return Some(format!("the scheduler of its pool knows no topology, and it asks for {key:?}"));
         }
@@ -204,6 +220,7 @@ impl Deciding<'_> {
             match self.seen.pods.get(&osmo::task(name(workflow), &task.name)) {
                 Some(pod) => self.pod(task, pod, now),
                 None => {
+                    now.placed_at = None;
                     if now.pod.is_some() && now.given_up != now.pod {
                         give_up(now, "its pod is gone", State::FailedPreempted);
                     }
@@ -248,6 +265,7 @@ impl Deciding<'_> {
 
     /// What a pod says of its task.
     fn pod(&mut self, task: &Task, pod: &SeenPod, now: &mut TaskStatus) {
+        let placed_at = now.placed_at.take().filter(|_| now.pod.as_ref() == Some(&pod.uid));
         now.pod = Some(pod.uid.clone());
         now.node.clone_from(&pod.node);
         now.exit_code = pod.exit_code;
@@ -264,6 +282,9 @@ impl Deciding<'_> {
         }
         if !pod.is_finished() {
             now.state = status::of_pod(pod);
+            if now.state == State::Initializing {
+                self.starting(pod, placed_at, now);
+            }
             return;
         }
         match status::ended(task, pod) {
@@ -287,6 +308,32 @@ impl Deciding<'_> {
         }
     }
 
+    /// A pod that has its place and does not run yet: what keeps it is told, and it does not hold its place for ever.
+    fn starting(&mut self, pod: &SeenPod, placed_at: Option<Time>, now: &mut TaskStatus) {
+        let placed_at = placed_at.unwrap_or(Time(self.now));
+        let limit = self.seen.pool.as_ref().and_then(|pool| units::time(pool.spec.start_timeout.as_ref()?));
+        let limit = limit.filter(|limit| !limit.is_zero()).unwrap_or(START);
+        let waiting = pod.waiting.as_ref().map(ToString::to_string);
+        if self.is_over(placed_at.0, limit) {
+            let why = waiting.map(|waiting| format!(": {waiting}")).unwrap_or_default();
+            now.state = status::of_false_start(pod);
+            now.message = Some(format!("did not start for {} s, which is the most{why}", limit.as_secs()));
+            return;
+        }
+        (now.placed_at, now.message) = (Some(placed_at), waiting);
+    }
+
+    /// Whether the time is over; if it is not, it is looked at again when it is.
+    fn is_over(&mut self, since: Timestamp, limit: Duration) -> bool {
+        let deadline = SignedDuration::try_from(limit).ok().and_then(|limit| since.checked_add(limit).ok());
+        let Some(deadline) = deadline else { return false };
+        if self.now < deadline {
+            let earliest = self.plan.look_again.map_or(deadline, |other| other.min(deadline));
+            self.plan.look_again = Some(earliest);
+        }
+        self.now >= deadline
+    }
+
     /// What the tasks come to, and whether it took too long.
     fn outcome(&mut self, mut status: GroupStatus, pool: Option<&Pool>) -> GroupStatus {
         let (state, message) = status::of_group(self.group, &status.tasks);
@@ -306,6 +353,7 @@ impl Deciding<'_> {
         if state == State::Scheduling {
             status.message = self.seen.explanations.get(&self.gang).cloned();
         }
+        status.message = status.message.or_else(|| status::of_starting(&status.tasks));
         let timeout = self.seen.workflow.spec.timeout.clone().unwrap_or_default();
         let without = PoolSpec::default();
         let spec = pool.map_or(&without, |pool| &pool.spec);
@@ -326,18 +374,14 @@ impl Deciding<'_> {
                 );
                 (queued.0, limit, State::FailedQueueTimeout)
             }
-            // It has its place, and is starting.
+            // It has its place, and is starting; tasks are looked at one by one.
             (None, _) => return status,
         };
-        let deadline = SignedDuration::try_from(limit).ok().and_then(|limit| since.checked_add(limit).ok());
-        let Some(deadline) = deadline else { return status };
-        if self.now >= deadline {
+        if self.is_over(since, limit) {
             let what = if late == State::FailedExecTimeout { "ran" } else { "waited for its place" };
             let message = format!("{what} for {} s, which is the most", limit.as_secs());
             return self.end(status, late, Some(message));
         }
-        let earliest = self.plan.look_again.map_or(deadline, |other| other.min(deadline));
-        self.plan.look_again = Some(earliest);
         status
     }
 
@@ -353,17 +397,20 @@ impl Deciding<'_> {
     /// Pods of a group that has ended do not go on. When all are on their way, its place is free; not before, so that no scheduler
     /// takes one of them for a pod on its own.
     fn clear(&mut self) {
-        let workflow = name(&self.seen.workflow);
         let mut are_going = true;
         for task in &self.group.tasks {
-            let name = osmo::task(workflow, &task.name);
-            if let Some(pod) = self.seen.pods.get(&name).filter(|pod| !pod.is_finished() && !pod.is_terminating) {
-                self.plan.delete.push((name, pod.uid.clone()));
-                are_going = false;
-            }
+            are_going &= !self.take_away(&task.name);
         }
         let is_there = self.seen.pod_groups.contains(&self.gang);
         self.plan.release.extend(Some(self.gang.clone()).filter(|_| are_going && is_there));
+    }
+
+    /// Takes away the pod of a task, unless it has ended or is on its way; whether there was one.
+    fn take_away(&mut self, task: &str) -> bool {
+        let name = osmo::task(name(&self.seen.workflow), task);
+        let pod = self.seen.pods.get(&name).filter(|pod| !pod.is_finished() && !pod.is_terminating);
+        self.plan.delete.extend(pod.map(|pod| (name, pod.uid.clone())));
+        pod.is_some()
     }
 }
 

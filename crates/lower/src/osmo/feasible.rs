@@ -2,8 +2,10 @@
 
 use super::group::workflow_objects;
 use super::pool::{pool_objects, priority_classes};
+use crate::problem::simulated::nodes as simulated_nodes;
 use crate::problem::{Observed, Problem, problem};
 use k8s_openapi::api::core::v1::{Node, Pod};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use trellis_api::kinds::osmo::{Pool, Workflow};
 use trellis_api::kinds::{NodeResourceTopology, SimulatedCluster};
@@ -45,12 +47,31 @@ pub fn never_fits(workflow: &Workflow, pool: &Pool, cluster: &Cluster<'_>) -> Ve
                 ..Observed::default()
             };
             // Nodes that contradict themselves are told about elsewhere.
-            let Problem { cluster, gangs, .. } = problem(&observed).ok()?;
-            let mut snapshot = Snapshot::with_gangs(Arc::new(cluster), &gangs);
+            let Problem { cluster: empty, gangs, .. } = problem(&observed).ok()?;
+            let mut snapshot = Snapshot::with_gangs(Arc::new(empty), &gangs);
             let plan = plan_on(&mut snapshot, &gangs, Options::default());
             let explanation = explain_on(&mut snapshot, &gangs, &plan, Options::default()).into_iter().next()?;
             let never = explanation.empty_cluster == Some(EmptyCluster::Never);
-            never.then_some((name, explanation.text))
+            never.then(|| {
+                let labels = unmatched(&objects.pods, cluster).map(|labels| format!("{labels} ")).unwrap_or_default();
+                (name, format!("{labels}{}", explanation.text))
+            })
         })
         .collect()
+}
+
+/// Labels that pods are kept to and that no node carries, in words: the engine only sees that no node will do.
+fn unmatched(pods: &[Pod], cluster: &Cluster<'_>) -> Option<String> {
+    let selectors = pods.iter().filter_map(|pod| pod.spec.as_ref()?.node_selector.as_ref());
+    let selectors: BTreeSet<&BTreeMap<String, String>> = selectors.collect();
+    let carries = |node: &Node, selector: &BTreeMap<String, String>| {
+        selector.iter().all(|(key, value)| node.metadata.labels.as_ref().and_then(|it| it.get(key)) == Some(value))
+    };
+    let is_carried = |selector: &BTreeMap<String, String>| {
+        let mut simulated = cluster.simulated_clusters.iter().filter_map(|it| simulated_nodes(it).ok()).flatten();
+        cluster.nodes.iter().any(|node| carries(node, selector)) || simulated.any(|node| carries(&node, selector))
+    };
+    let lost = selectors.into_iter().find(|selector| !is_carried(selector))?;
+    let labels: Vec<String> = lost.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    Some(format!("No node carries {}, which the templates of its pool ask for.", labels.join(" and ")))
 }

@@ -2,6 +2,7 @@
 
 use k8s_openapi::api::core::v1::Pod;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use trellis_api::kinds::osmo::{Pool, TopologyKey, Workflow};
 use trellis_api::names::osmo;
 
@@ -45,6 +46,35 @@ pub struct SeenPod {
     pub exit_code: Option<i32>,
     /// What the pod says of its end.
     pub message: Option<String>,
+    /// Why its container does not run yet, if something is wrong.
+    pub waiting: Option<Waiting>,
+}
+
+/// Why a container does not run yet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Waiting {
+    /// In a word, such as `ErrImagePull`.
+    pub reason: String,
+    /// In a sentence.
+    pub message: Option<String>,
+}
+
+impl Waiting {
+    /// What a container says of its waiting; nothing while all is well.
+    pub fn of(reason: Option<&str>, message: Option<&str>) -> Option<Self> {
+        let reason = reason.filter(|reason| !["", "ContainerCreating", "PodInitializing"].contains(reason))?;
+        let message = message.filter(|message| !message.is_empty()).map(str::to_owned);
+        Some(Self { reason: reason.to_owned(), message })
+    }
+}
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.message {
+            Some(message) => write!(f, "{}: {message}", self.reason),
+            None => f.write_str(&self.reason),
+        }
+    }
 }
 
 impl SeenPod {
@@ -53,7 +83,9 @@ impl SeenPod {
         let status = pod.status.clone().unwrap_or_default();
         let containers = status.container_statuses.iter().flatten();
         let mut task = containers.filter(|container| container.name == osmo::CONTAINER);
-        let ended = task.find_map(|container| container.state.as_ref()?.terminated.as_ref());
+        let state = task.find_map(|container| container.state.as_ref());
+        let ended = state.and_then(|state| state.terminated.as_ref());
+        let waiting = state.and_then(|state| state.waiting.as_ref());
         let disrupted = |condition: &&_| {
             let condition: &k8s_openapi::api::core::v1::PodCondition = condition;
             condition.type_ == "DisruptionTarget" && condition.status == "True"
@@ -68,6 +100,7 @@ impl SeenPod {
                 || ["Evicted", "NodeLost", "Preempted", "Shutdown"].contains(&reason.as_str()),
             exit_code: ended.map(|ended| ended.exit_code),
             message: ended.and_then(|ended| ended.message.clone()).or(status.message),
+            waiting: waiting.and_then(|it| Waiting::of(it.reason.as_deref(), it.message.as_deref())),
         }
     }
 

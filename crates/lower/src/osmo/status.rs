@@ -39,6 +39,21 @@ pub(super) fn of_pod(pod: &SeenPod) -> State {
     }
 }
 
+/// How a pod has failed that had a place and did not begin to run in time.
+pub(super) fn of_false_start(pod: &SeenPod) -> State {
+    match pod.waiting.as_ref().map(|waiting| waiting.reason.as_str()) {
+        None => State::FailedStartTimeout,
+        Some(reason) if reason.contains("Image") => State::FailedImagePull,
+        Some(_) => State::FailedStartError,
+    }
+}
+
+/// What keeps tasks from running that have a place.
+pub(super) fn of_starting(tasks: &[TaskStatus]) -> Option<String> {
+    let mut starting = tasks.iter().filter(|task| task.state == State::Initializing);
+    starting.find_map(|task| Some(format!("task {:?}: {}", task.name, task.message.as_deref()?)))
+}
+
 /// How far a group has come whose tasks have come so far: as far as the one that leads, or as all of them.
 pub(super) fn of_group(group: &TaskGroup, tasks: &[TaskStatus]) -> (State, Option<String>) {
     let failed = |task: &TaskStatus| (task.state, task.message.clone());

@@ -139,8 +139,9 @@ fn state<'a>(pod: &'a Pod, assumed: Option<&'a str>, is_live: bool) -> State<'a>
     let gates = spec.and_then(|spec| spec.scheduling_gates.as_ref());
     let is_scaled = || get(pod.metadata.labels.as_ref(), label::BASE_POD_GANG).is_some();
     match (pod.status.as_ref().and_then(|status| status.phase.as_deref()), node) {
-        (Some("Succeeded"), _) => State::Succeeded,
-        (Some("Failed"), _) => State::Gone,
+        // One that ends well because it is told to go has not done its work.
+        (Some("Succeeded"), _) if !is_leaving => State::Succeeded,
+        (Some("Succeeded" | "Failed"), _) => State::Gone,
         (_, Some(node)) if is_leaving => State::Leaving(node),
         (_, Some(node)) => State::Bound(node),
         (_, None) if is_leaving => State::Gone,

@@ -9,7 +9,6 @@ use super::quantity;
 use k8s_openapi::api::core::v1::{Container, ContainerStatus, Pod, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use trellis_api::field::{FieldError, Path};
 use trellis_api::names::resource;
 
@@ -47,7 +46,9 @@ pub fn of(pod: &Pod) -> Result<Vec<(&str, i64)>, Vec<FieldError>> {
 pub(super) fn write_key(pod: &Pod, key: &mut String) -> Option<()> {
     fn text(key: &mut String, text: &str) {
         // Preceded by its length, so that no text runs into the next.
-        let _ = write!(key, "{}:{text}", text.len());
+        let length = u32::try_from(text.len()).ok().and_then(char::from_u32);
+        key.push(length.unwrap_or(char::MAX));
+        key.push_str(text);
     }
     fn list(key: &mut String, mark: char, list: Option<&ResourceList>) {
         key.push(mark);

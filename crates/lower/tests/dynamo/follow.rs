@@ -65,6 +65,70 @@ fn fields_of_pods() {
     );
 }
 
+/// A service says things of its main container at two places; a fault is told of the one where it stands.
+#[test]
+fn fields_of_main_containers() {
+    let check = |own: Value, over: Value, error: &str| {
+        let pod = json!({ "mainContainer": { "image": "i", "livenessProbe": over } });
+        check(&json!({ "services": { "Work": { "livenessProbe": own, "extraPodSpec": pod } } }), &[error]);
+    };
+    check(
+        json!({ "periodSeconds": "often" }),
+        json!({ "timeoutSeconds": 1 }),
+        "spec.services[Work].livenessProbe: Invalid value: \"often\"",
+    );
+    check(
+        json!({ "periodSeconds": 1 }),
+        json!({ "timeoutSeconds": "long" }),
+        "spec.services[Work].extraPodSpec.mainContainer.livenessProbe.timeoutSeconds: Invalid value: \"long\"",
+    );
+}
+
+/// Pods that could never be made are told of where they are described.
+#[test]
+fn pods_that_could_never_be_made() {
+    let beta = |main: Value| {
+        let mut main = main;
+        (main["name"], main["image"]) = ("main".into(), "i".into());
+        beta(&json!({ "containers": [main] }))
+    };
+    let (main, service) = ("spec.components[0].podTemplate.spec.containers[0]", "spec.services[Work]");
+    check(
+        &beta(json!({ "resources": { "limits": { "nvidia.com/gpu": "x8" } } })),
+        &[&format!("{main}.resources.limits[nvidia.com/gpu]: Invalid value: \"x8\": must be a quantity")],
+    );
+    let mount = json!([{ "name": "Models_X", "mountPath": "/m" }]);
+    let fault = "Invalid value: \"Models_X\": invalid volume name";
+    check(&beta(json!({ "volumeMounts": mount })), &[&format!("{main}.volumeMounts[0].name: {fault}")]);
+    let mut own = beta(json!({ "volumeMounts": mount }));
+    own["components"][0]["podTemplate"]["spec"]["volumes"] = json!([{ "name": "Models_X", "emptyDir": {} }]);
+    check(&own, &[&format!("spec.components[0].podTemplate.spec.volumes[0].name: {fault}")]);
+    let mut cache = beta(json!({ "args": ["python3 -m dynamo.trtllm"] }));
+    cache["components"][0]["multinode"] = json!({ "nodeCount": 2 });
+    cache["components"][0]["compilationCache"] = json!({ "pvcName": "Models_X", "mountPath": "/m" });
+    check(&cache, &[&format!("spec.components[0].compilationCache.pvcName: {fault}")]);
+    let alpha = |service: Value| json!({ "services": { "Work": service } });
+    check(
+        &alpha(json!({ "volumeMounts": [{ "name": "Models_X", "mountPoint": "/m" }] })),
+        &[&format!("{service}.volumeMounts: {fault}")],
+    );
+    let resources = |amounts: Value, error: &str| {
+        check(&alpha(json!({ "resources": { "limits": amounts } })), &[&format!("{service}.resources.limits{error}")]);
+    };
+    resources(json!({ "gpu": "x8" }), ".gpu: Invalid value: \"x8\"");
+    resources(
+        json!({ "gpu": "8", "gpuType": "H100" }),
+        ".gpu: Invalid value: \"H100\": must be a resource of containers",
+    );
+    resources(json!({ "memory": "1Gb" }), "[memory]: Invalid value: \"1Gb\"");
+    resources(json!({ "custom": { "rdma/ib": "one" } }), ".custom[rdma/ib]: Invalid value: \"one\"");
+    let over = json!({ "mainContainer": { "image": "i", "resources": { "requests": { "memory": "1Gb" } } } });
+    check(
+        &alpha(json!({ "resources": { "limits": { "gpu": "8" } }, "extraPodSpec": over })),
+        &[&format!("{service}.extraPodSpec.mainContainer.resources.requests[memory]: Invalid value: \"1Gb\"")],
+    );
+}
+
 /// Leader and workers are made of one template, and its faults are told once.
 #[test]
 fn faults_are_told_once() {
@@ -108,6 +172,15 @@ fn labels() {
         &json!({ "services": { "a": { "extraPodMetadata": { "labels": { "a": "b c" } } } } }),
         &["spec.services[a].extraPodMetadata.labels[a]: Invalid value: \"b c\""],
     );
+}
+
+/// YAML takes an unquoted `n` for a truth value. What is made of a name that is not there is no fault of its own.
+#[test]
+fn a_name_that_is_no_text_is_told_once() {
+    for list in ["components", "services"] {
+        let error = format!("spec.{list}[0].name: Invalid value: false: must be of type string");
+        check(&json!({ list: [{ "name": false }, { "name": "b" }] }), &[&error]);
+    }
 }
 
 #[test]

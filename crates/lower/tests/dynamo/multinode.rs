@@ -1,9 +1,10 @@
 //! Replicas over several nodes: the multinode part of section 2.6 and section 2.4 of the Dynamo reference.
 
-use crate::support::{clique, components, deployment, main_container, set, variable};
+use crate::support::{clique, components, deployment, judge, main_container, set, variable, view};
 use serde_json::{Value, json};
 use std::io::Write as _;
 use std::process::{Command, Stdio};
+use trellis_api::settings::Settings;
 
 const LEADER: &str = "$(GROVE_PCSG_NAME)-$(GROVE_PCSG_INDEX)-work-ldr-0.$(GROVE_HEADLESS_SERVICE)";
 
@@ -219,4 +220,97 @@ fn dynamo2_6_an_engine_is_named_or_found() {
     // What is no worker has no engine.
     value["spec"]["components"][0]["type"] = "planner".into();
     assert_eq!(words(main_container(&set(&value), "work-ldr")), ["serve"]);
+}
+
+/// What is said of a component over several nodes, beside what is said of every one.
+#[track_caller]
+fn warns(component: &Value, named: Option<&str>, expected: &[&str]) {
+    let mut value = deployment(&json!({ "components": [component] }));
+    if let Some(named) = named {
+        value["spec"]["backendFramework"] = named.into();
+    }
+    let verdict = judge(&value, None, &view(), &Settings::default());
+    let expected: Vec<String> = expected.iter().map(|text| format!("spec.components[0].multinode: {text}")).collect();
+    assert_eq!(verdict.warnings, expected, "{value:#}");
+}
+
+/// A replica whose nodes do not find each other is never made without a word.
+#[test]
+fn nodes_that_do_not_find_each_other_are_warned_of() {
+    let shell = |line: &str| worker(&json!({ "args": [line] }), 2, 8);
+    let alone = "no flags are added by which its nodes would find each other: ";
+    warns(&shell("python3 -u -m dynamo.sglang | tee /log"), None, &[]);
+    warns(&shell("serve"), Some("sglang"), &[]);
+    let none = format!("{alone}its command starts none of dynamo.sglang, dynamo.vllm and dynamo.trtllm");
+    warns(&shell("serve"), None, &[&none]);
+    let untyped = |line: &str| {
+        let mut worker = shell(line);
+        worker.as_object_mut().expect("a component").remove("type");
+        worker
+    };
+    warns(&untyped("python3 -m dynamo.sglang"), None, &[]);
+    let named = format!("{none}, and spec.backendFramework is said of workers, prefill and decode only");
+    warns(&untyped("serve"), Some("sglang"), &[&named]);
+    for engine in ["vllm", "sglang", "trtllm"] {
+        let unclear = format!(
+            "{alone}it cannot be told which of its commands starts the engine; start it by `python3 -m dynamo.{engine}`"
+        );
+        warns(&shell("cd /w && serve -tp 16 | tee /log"), Some(engine), &[&unclear]);
+        let image =
+            format!("{alone}the image has its own command, which nothing can be added to; write `command` or `args`");
+        warns(&worker(&json!({}), 2, 8), Some(engine), &[&image]);
+    }
+    let fits = format!("{alone}8 GPUs of one node hold the model with all its copies, so each node serves by itself");
+    warns(&shell("python3 -m dynamo.vllm -tp 8"), None, &[&fits]);
+}
+
+/// A component without a type is what its command starts.
+#[test]
+fn dynamo2_6_an_engine_without_a_type() {
+    let mut component = worker(&json!({ "args": ["python3 -m dynamo.vllm -tp 16"] }), 2, 8);
+    component.as_object_mut().expect("a component").remove("type");
+    let set = components(&json!([component]));
+    for name in ["work-ldr", "work-wkr"] {
+        assert!(words(main_container(&set, name))[2].contains("--nnodes 2"), "{name}");
+    }
+}
+
+/// GPUs are counted whoever makes them.
+#[test]
+fn dynamo2_6_gpus_of_every_vendor() {
+    let line = "python3 -m dynamo.vllm --data-parallel-size 64";
+    let local = |count: i32| format!("--data-parallel-size-local {count} ");
+    let check = |limits: Value, count: i32| {
+        let mut component = worker(&json!({ "args": [line] }), 8, 1);
+        component["podTemplate"]["spec"]["containers"][0]["resources"] = json!({ "limits": limits });
+        let set = components(&json!([component]));
+        assert!(words(main_container(&set, "work-ldr"))[2].contains(&local(count)), "{limits}: {set:#}");
+        warns(&component, None, &[]);
+    };
+    check(json!({ "nvidia.com/gpu": "8", "rdma/ib": "2", "cpu": "4" }), 8);
+    check(json!({ "nvidia.com/gpu": 4 }), 4);
+    check(json!({ "amd.com/gpu": "4" }), 4);
+    check(json!({ "gpu.intel.com/xe": "2", "example.com/nic": "7" }), 2);
+    check(json!({ "nvidia.com/gpu.shared": "8" }), 8);
+    // Any name may be given as a gpuType.
+    check(json!({ "example.com/h100": "8", "rdma/ib": "1", "memory": "1Gi" }), 8);
+    let alpha = json!({ "services": { "Work": {
+        "componentType": "worker", "multinode": { "nodeCount": 2 },
+        "resources": { "limits": { "gpu": "8", "gpuType": "example.com/h100" } },
+        "extraPodSpec": { "mainContainer": { "image": "i:1", "args": [line] } },
+    }}});
+    let made = set(&deployment(&alpha));
+    assert!(words(main_container(&made, "work-ldr"))[2].contains(&local(8)), "{made:#}");
+    // Where it cannot be told, somebody is told of that.
+    for limits in [json!({}), json!({ "example.com/a": "8", "example.com/b": "4" })] {
+        let mut component = worker(&json!({ "args": [line] }), 8, 1);
+        component["podTemplate"]["spec"]["containers"][0]["resources"] = json!({ "limits": limits });
+        let verdict = judge(&deployment(&json!({ "components": [component] })), None, &view(), &Settings::default());
+        let expected = "spec.components[0].podTemplate.spec.containers[0].resources: how many GPUs a node has cannot be told from these";
+        assert!(
+            verdict.warnings.iter().any(|warning| warning.starts_with(expected)),
+            "{limits}: {:?}",
+            verdict.warnings
+        );
+    }
 }

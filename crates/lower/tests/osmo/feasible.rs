@@ -1,7 +1,7 @@
 //! What can never be met is said at submission.
 
 use crate::support::{first_group, object, pool, requirements, workflow};
-use serde_json::json;
+use serde_json::{Value, json};
 use trellis_api::admission::object::Kind;
 use trellis_api::kinds::SimulatedCluster;
 use trellis_lower::osmo::{Cluster, never_fits};
@@ -53,4 +53,27 @@ fn issue8_7_groups_are_asked_one_by_one_and_a_cluster_without_nodes_says_nothing
     let simulated = cluster();
     let known = Cluster { simulated_clusters: vec![&simulated], ..Cluster::default() };
     assert_eq!(never_fits(&many, &pool(), &known), []);
+}
+
+/// Whoever wrote a selector that nothing carries hears of it, and of its labels.
+#[test]
+fn issue8_7_labels_that_no_node_carries_are_named() {
+    let workflow = workflow(&[requirements("rack=a!")]);
+    let simulated = cluster();
+    let known = Cluster { simulated_clusters: vec![&simulated], ..Cluster::default() };
+    let check = |pool_selects: Value, platform_selects: Value, expected: &str| {
+        let mut pool = pool();
+        let template = |selector: Value| json!({"spec": {"nodeSelector": selector}});
+        pool.spec.pod_template = template(pool_selects).as_object().cloned();
+        pool.spec.default_platform = Some("h100".to_owned());
+        let platforms = json!({"h100": {"pod_template": template(platform_selects)}});
+        pool.spec.platforms = serde_json::from_value(platforms).expect("platforms");
+        let found = never_fits(&workflow, &pool, &known);
+        let text = found.first().map(|(_, text)| text.as_str()).unwrap_or_default();
+        assert!(text.starts_with(expected) && text.is_empty() == expected.is_empty(), "{text:?}");
+    };
+    check(json!({"l/rack": "rack0"}), json!({}), "");
+    let labels = "No node carries gpu=h100 and l/rack=rack0, which the templates of its pool ask for. Waits: ";
+    check(json!({"l/rack": "rack0"}), json!({"gpu": "h100"}), labels);
+    check(json!({"l/rack": "rack9"}), json!({}), "No node carries l/rack=rack9, which");
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use trellis_api::admission::object::Kind;
 use trellis_api::kinds::osmo::{State, Workflow};
 use trellis_api::names::osmo;
-use trellis_lower::osmo::{Plan, RETRIES_MAX, Seen, SeenPod, decide};
+use trellis_lower::osmo::{Plan, RETRIES_MAX, Seen, SeenPod, Waiting, decide};
 
 /// A workflow in a cluster that does as it is told.
 struct World {
@@ -181,7 +181,8 @@ fn osmo1_2_the_time_in_the_queue_ends_with_a_place() {
     let placed = |pod: &mut SeenPod| pod.node = Some("n".to_owned());
     world.after(55).pod("lead", placed).pod("helper", placed);
     let starts = "PENDING train=INITIALIZING(lead=INITIALIZING helper=INITIALIZING) verdict=WAITING(judge=WAITING)";
-    assert_eq!(world.is(starts).look_again, None);
+    // Half an hour to start.
+    assert_eq!(world.is(starts).look_again, Some(Timestamp::from_second(55 + 1800).expect("a time")));
     world.after(10).is(starts);
     // One that runs is not ended because another is slow to start.
     world.runs("lead").after(600);
@@ -189,6 +190,63 @@ fn osmo1_2_the_time_in_the_queue_ends_with_a_place() {
     world.seen.pods.remove("w-helper");
     let plan = world.is("PENDING train=SCHEDULING(lead=RUNNING helper=SCHEDULING) verdict=WAITING(judge=WAITING)");
     assert_eq!(plan.look_again, Some(Timestamp::from_second(665 + 60).expect("a time")));
+}
+
+/// GPUs are not held for an image that does not come.
+#[test]
+fn osmo5_who_does_not_start_says_why_and_gives_its_place_back() {
+    let placed = |pod: &mut SeenPod| pod.node = Some("n".to_owned());
+    let world = |reason: Option<&str>| {
+        let mut world = World::new(|_| {});
+        world.settle();
+        let waiting = Waiting::of(reason, Some("no such image"));
+        world.pod("lead", placed).pod("helper", placed).pod("lead", |pod| pod.waiting = waiting);
+        world
+    };
+    let starts = "PENDING train=INITIALIZING(lead=INITIALIZING helper=INITIALIZING) verdict=WAITING(judge=WAITING)";
+    let mut slow = world(Some("ErrImagePull"));
+    let said = Some("group \"train\": task \"lead\": ErrImagePull: no such image");
+    assert_eq!(slow.is(starts).status.message.as_deref(), said);
+    // It is looked at again in time, and one that comes to run has nothing to answer for.
+    assert_eq!(slow.after(1799).is(starts).look_again, Some(Timestamp::from_second(1800).expect("a time")));
+    slow.runs("lead").runs("helper").pod("lead", |pod| pod.waiting = None);
+    let plan = slow.after(60).is("RUNNING train=RUNNING(lead=RUNNING helper=RUNNING) verdict=WAITING(judge=WAITING)");
+    let group = &plan.status.groups[0];
+    assert_eq!((group.message.as_ref(), group.tasks[0].placed_at.as_ref()), (None, None));
+
+    let check = |reason: Option<&str>, state: &str, said: &str| {
+        let mut world = world(reason);
+        world.settle();
+        world.runs("helper");
+        world.after(1800).is(&format!(
+            "{state} train={state}(lead={state} helper={state}) verdict=FAILED_UPSTREAM(judge=FAILED_UPSTREAM)"
+        ));
+        assert!(world.seen.pods.is_empty(), "{state}: a place is held");
+        let message = world.seen.workflow.status.and_then(|status| status.message);
+        assert_eq!(message, Some(format!("group \"train\": did not start for 1800 s, which is the most{said}")));
+    };
+    check(Some("ImagePullBackOff"), "FAILED_IMAGE_PULL", ": ImagePullBackOff: no such image");
+    check(Some("InvalidImageName"), "FAILED_IMAGE_PULL", ": InvalidImageName: no such image");
+    check(Some("CreateContainerConfigError"), "FAILED_START_ERROR", ": CreateContainerConfigError: no such image");
+    check(Some("ContainerCreating"), "FAILED_START_TIMEOUT", "");
+    check(None, "FAILED_START_TIMEOUT", "");
+}
+
+#[test]
+fn osmo5_the_pool_says_how_long_a_task_may_start_and_a_helper_that_does_not_gives_its_place_back() {
+    let mut world = World::new(|_| {});
+    world.seen.pool.as_mut().expect("a pool").spec.start_timeout = Some(json!("2m"));
+    world.settle();
+    world.runs("lead").pod("helper", |pod| pod.node = Some("n".to_owned()));
+    world.settle();
+    // A pod that comes anew has its own time.
+    world.after(100).seen.pods.remove("w-helper");
+    world.settle();
+    world.pod("helper", |pod| pod.node = Some("n".to_owned()));
+    world.settle();
+    world.after(119).is("PENDING train=INITIALIZING(lead=RUNNING helper=INITIALIZING) verdict=WAITING(judge=WAITING)");
+    world.after(1).is("RUNNING train=RUNNING(lead=RUNNING helper=FAILED_START_TIMEOUT) verdict=WAITING(judge=WAITING)");
+    assert!(!world.seen.pods.contains_key("w-helper"));
 }
 
 #[test]
@@ -252,6 +310,17 @@ fn osmo3_2_a_pool_that_has_lost_a_key_fails_a_group_that_has_not_begun() {
     let plan = world.settle();
     assert_eq!(plan.status.groups[0].state, State::FailedSubmission, "{:?}", plan.status);
     assert_eq!(world.pods_made, 0);
+}
+
+/// The pool may have changed since the workflow was admitted: nothing is made that it does not allow.
+#[test]
+fn osmo2_3_a_right_that_was_taken_away_fails_a_group_that_has_not_begun() {
+    let mut world = World::new(|spec| spec["groups"][0]["tasks"][1]["privileged"] = json!(true));
+    let plan = world.settle();
+    assert_eq!((plan.status.groups[0].state, world.pods_made), (State::FailedSubmission, 0));
+    let expected = "group \"train\": tasks[helper].privileged: Forbidden: pool \"p\" has no platforms, and only a platform \
+                    can allow it (`privileged_allowed: true`)";
+    assert_eq!(plan.status.message.as_deref(), Some(expected));
 }
 
 /// The levels go with the status that says that a group is queued: whatever becomes of the pool before its gang is there, or when its gang
@@ -416,8 +485,9 @@ fn issue8_6_a_workflow_is_cancelled() {
     world.runs("lead").runs("helper");
     world.settle();
     world.seen.workflow.spec.cancel = true;
-    world.is("FAILED_CANCELED train=FAILED_CANCELED(lead=FAILED_CANCELED helper=FAILED_CANCELED) \
+    let plan = world.is("FAILED_CANCELED train=FAILED_CANCELED(lead=FAILED_CANCELED helper=FAILED_CANCELED) \
          verdict=FAILED_CANCELED(judge=FAILED_CANCELED)");
+    assert_eq!(plan.status.message.as_deref(), Some("group \"train\": the workflow was cancelled"));
     assert!(world.seen.pods.is_empty());
 }
 

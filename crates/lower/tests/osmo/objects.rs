@@ -266,6 +266,30 @@ fn s004_requirements_view_available_topology_keys() {
     assert_eq!((whole, found[0].values.as_slice()), (1, ["b".to_owned()].as_slice()));
 }
 
+/// Pods are kept to nodes by the template of their platform as much as by that of their pool.
+#[test]
+fn osmo2_5_a_node_is_the_pools_if_one_of_its_platforms_can_use_it() {
+    let nodes = ["a", "b", "c"].map(|zone| {
+        let labels = json!({"l/zone": zone, "l/spine": "s", "l/rack": "r", "l/host": "h", "site": "x"});
+        serde_json::from_value::<BTreeMap<String, String>>(labels).expect("labels")
+    });
+    let check = |own: Value, platforms: &[Value], expected: &[&str]| {
+        let template = |selector: &Value| json!({"pod_template": {"spec": {"nodeSelector": selector}}});
+        let mut pool = pool();
+        pool.spec.pod_template = json!({"spec": {"nodeSelector": own}}).as_object().cloned();
+        let named = platforms.iter().enumerate().map(|(i, selector)| (format!("p{i}"), template(selector)));
+        pool.spec.platforms = serde_json::from_value(Value::Object(named.collect())).expect("platforms");
+        let (_, found) = levels(&pool.spec, &nodes);
+        assert_eq!(found[0].values, expected, "{own} {platforms:?}");
+    };
+    check(json!({"site": "x"}), &[], &["a", "b", "c"]);
+    check(json!({"site": "x"}), &[json!({"l/zone": "a"}), json!({"l/zone": "b"})], &["a", "b"]);
+    check(json!({"site": "y"}), &[json!({"l/zone": "a"})], &[]);
+    // The platform's word goes before the pool's, as in pods.
+    check(json!({"l/zone": "a"}), &[json!({"l/zone": "c"})], &["c"]);
+    check(json!({"l/zone": "a"}), &[json!({})], &["a"]);
+}
+
 #[test]
 fn osmo3_6_a_topology_is_made_anew_only_when_it_says_something_else() {
     let wanted = pool_objects(&pool()).topology.expect("a topology");

@@ -11,7 +11,7 @@ use trellis_lifecycle::Kind::{PodClique, PodCliqueSet};
 
 use crate::kai::{forget, topology};
 use crate::tas::{domains, share};
-use crate::view::{View, condition, text};
+use crate::view::{Pod, View, condition, text};
 use crate::workloads::{clique, group, new_image, set};
 use crate::world::World;
 
@@ -243,10 +243,13 @@ pub async fn a_drained_node(world: &World) {
     world.until("nobody is there any more", |view| view.pods().all(|pod| pod.node() != Some(second.as_str()))).await;
     let view = waits(world, 1).await;
     assert!(view.untouched(&others), "{}", view.dump());
-    let waiting = view.live().find(|pod| pod.node().is_none()).expect("one waits");
-    let conditions = waiting.0["status"]["conditions"].as_array().cloned().unwrap_or_default();
-    let why = conditions.iter().find(|one| one["type"] == "PodScheduled").map(|one| text(&one["message"]).to_owned());
-    assert!(why.as_ref().is_some_and(|why| why.contains("rack")), "{why:?}");
+    // Before it was made anew there were too few pods, and words are changed only every few seconds.
+    let says_why = |pod: &Pod<'_>| {
+        let conditions = pod.0["status"]["conditions"].as_array().into_iter().flatten();
+        let mut told = conditions.filter(|one| one["type"] == "PodScheduled").map(|one| text(&one["message"]));
+        pod.node().is_none() && told.any(|why| why.contains("rack"))
+    };
+    world.until("it is said why it waits", |view| view.live().any(|pod| says_why(&pod))).await;
     world.reopen(vec![node]).await;
     let view = world.ready(5).await;
     share(world, &view, "rack", "wl-0-");

@@ -59,9 +59,11 @@ async fn check(what: &str, fault: fn(&Asked) -> Fault, is_old: bool) {
             },
         );
     let stage = Stage::new(faults, false).await;
-    stage.create(node("n1", "a")).await;
     let _following = follow(&stage);
     until(what, || stage.view.is_fresh().is_ok()).await;
+    // More is known than the first list said.
+    stage.create(node("n1", "a")).await;
+    until(what, || nodes(&stage) == "n1").await;
     broken.store(true, std::sync::atomic::Ordering::Relaxed);
     stage.faults.cut_watches();
     stage.create(node("n2", "a")).await;
@@ -88,6 +90,17 @@ async fn an_old_view_is_known_to_be_old() {
             if asked.watch && asked.target.contains("/nodes") { Fault::ExpireWatch } else { Fault::None }
         },
         false,
+    )
+    .await;
+    // A list that is older than what was seen is not taken.
+    check(
+        "expired watches of nodes, and lists of old",
+        |asked| match (asked.target.contains("/nodes"), asked.watch) {
+            (true, true) => Fault::ExpireWatch,
+            (true, false) => Fault::StaleList(usize::MAX),
+            _ => Fault::None,
+        },
+        true,
     )
     .await;
     check(

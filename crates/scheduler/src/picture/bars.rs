@@ -2,8 +2,8 @@
 
 use super::{Object, Picture, served};
 use jiff::SignedDuration;
-use trellis_api::names::{self, annotation, label};
-use trellis_engine::{Gang, GroupId, Members, Pod};
+use trellis_api::names::annotation;
+use trellis_engine::Pod;
 
 /// How far clocks may be apart: what was made within this time of our taking the lead may have been seen by whoever led before.
 const SKEW: SignedDuration = SignedDuration::from_secs(15);
@@ -62,6 +62,7 @@ impl Picture<'_> {
         self.review_begun();
         for gang in 0..self.gangs.len() {
             self.gangs[gang].holds = self.holds(gang);
+            self.given_up.extend(self.gives_up(gang));
             let Some(bar) = &self.whos[gang].bar else { continue };
             let it = &mut self.gangs[gang];
             let (bound, waiting): (Vec<Pod>, Vec<Pod>) =
@@ -147,37 +148,16 @@ impl Picture<'_> {
         let is_old = created.is_none_or(|created| since.checked_add(SKEW).is_ok_and(|since| created.0 <= since));
         is_old
             && who.object.annotation(annotation::SCHEDULER) != Some(around.identity)
-            && who.written_by() != around.identity
+            && who.written_by != around.identity
     }
 }
 
 /// Whether all objects of a gang are there. The operator says so of its own; of others it shows in the pods.
 fn is_initialized(object: Object<'_>) -> bool {
-    let told = object.condition("Initialized");
-    let labels = object.meta().labels.as_ref();
-    let is_managed = labels.and_then(|labels| labels.get(label::MANAGED_BY)).is_some_and(|by| by == names::MANAGED_BY);
-    let is_awaited = matches!(object, Object::PodGang(_)) && is_managed;
+    let (kind, reasons) = crate::say::INITIALIZED;
+    let told = object.condition(kind);
+    let is_awaited = matches!(object, Object::PodGang(_)) && object.is_attended();
+    // What we say ourselves follows from the pods, and is later than they are.
+    let told = told.filter(|told| is_awaited || !reasons.contains(&told.reason.as_str()));
     told.map_or(!is_awaited, |condition| condition.status == "True")
-}
-
-/// Whether the minima of a gang stand, counting such pods.
-pub(crate) fn has_minimum(gang: &Gang, counts: impl Fn(&Pod) -> bool) -> bool {
-    let mut there = vec![0_usize; gang.groups.len()];
-    gang.pods.iter().filter(|pod| counts(pod)).for_each(|pod| there[pod.group] += 1);
-    let mut children: Vec<usize> = vec![0; gang.groups.len()];
-    // Children stand behind their parents.
-    for group in (0..gang.groups.len()).rev() {
-        let has = match gang.groups[group].members {
-            Members::Pods { min } => there[group] >= min,
-            Members::Groups { min } => children[group] >= min,
-        };
-        if has && let Some(parent) = gang.groups[group].parent {
-            let parent: GroupId = parent;
-            children[parent] += 1;
-        }
-        if group == 0 {
-            return has;
-        }
-    }
-    true
 }

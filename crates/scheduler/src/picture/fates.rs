@@ -1,12 +1,13 @@
 //! The ledgers of all gangs, and what became of the members that they name.
 
 use super::{Object, Who, served::Served, short_uid};
-use crate::ledger::{Entry, Held, Ledger, Nominated, Nomination, Request, Spot, Victim, short};
+use crate::ledger::{Entry, Held, Ledger, Nominated, Nomination, Readings, Request, Spot, Victim, short};
 use crate::plan::{Kind, Target};
 use crate::seen::{Named, Seen};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 use trellis_api::names::annotation;
 use trellis_lower::problem::Assumed;
 
@@ -28,22 +29,25 @@ pub(crate) enum Fate {
 /// The ledger of one gang.
 struct Book<'a> {
     object: Object<'a>,
-    ledger: Ledger,
+    ledger: Arc<Ledger>,
+    written_by: String,
     is_scribble: bool,
     fates: Vec<Fate>,
     /// What the object holds as long as the ledger that is under way does not stand on it.
     still_held: Vec<Held>,
+    /// Who has to leave by what stands on the object, and by what is under way.
+    victims: Vec<Victim>,
 }
 
 /// The ledgers of all gangs that have one.
 pub(super) struct Books<'a> {
     of_gangs: HashMap<Target, Book<'a>>,
     /// Ledgers that are being carried out for gangs that are gone meanwhile: binds may be on their way.
-    of_lost: Vec<(&'a Target, Ledger)>,
+    of_lost: Vec<(&'a Target, Arc<Ledger>)>,
 }
 
 impl<'a> Books<'a> {
-    pub fn read(seen: &'a Seen, served: &Served<'a>) -> Self {
+    pub fn read(seen: &'a Seen, served: &Served<'a>, readings: &mut Readings) -> Self {
         let gangs = served.pod_gangs.iter().map(|gang| Object::PodGang(gang));
         let groups = served.pod_groups.iter().map(|group| Object::PodGroup(group));
         // A pod alone has a ledger only while others make room for it, or while it is being bound.
@@ -59,20 +63,23 @@ impl<'a> Books<'a> {
             let target = Target::of(object.kind(), object.meta());
             let assumed = seen.under_way.get(&target).map(|text| &**text).filter(|text| !text.is_empty());
             let Some(text) = assumed.or(written) else { continue };
-            let read = Ledger::read(text);
+            let read = readings.read(text);
             let (is_scribble, ledger) = (read.is_none(), read.unwrap_or_default());
             let namespace = object.meta().namespace.as_deref().unwrap_or_default();
             let fates = ledger.members.iter().map(|entry| fate(entry, namespace, seen)).collect();
-            let still_held = assumed.and(written).map(|written| still_held(written, &ledger)).unwrap_or_default();
-            books.insert(target, Book { object, ledger, is_scribble, fates, still_held });
+            let former = assumed.map(|_| written.and_then(|text| readings.read(text)).unwrap_or_default());
+            let still_held = former.as_ref().map(|former| given_up(former, &ledger)).unwrap_or_default();
+            let on_object = former.as_ref().unwrap_or(&ledger);
+            let (victims, written_by) = (named(&ledger, on_object), on_object.by.clone());
+            books.insert(target, Book { object, ledger, written_by, is_scribble, fates, still_held, victims });
         }
         let lost = seen.under_way.iter().filter(|(target, _)| !books.contains_key(target));
-        let of_lost = lost.filter_map(|(target, text)| Some((target, Ledger::read(text)?))).collect();
+        let of_lost = lost.filter_map(|(target, text)| Some((target, readings.read(text)?))).collect();
         Self { of_gangs: books, of_lost }
     }
 
-    /// Who has to leave, and for whom: those that a gang's nomination names while it stands, if they are of lower priority. A nomination
-    /// stands on an object that others may write to, so it is not believed in that.
+    /// Who has to leave, and for whom: those that a gang's nomination names while it stands written, if they are of lower priority. A
+    /// nomination stands on an object that others may write to, so it is not believed in that.
     pub fn victims(&self, now: Timestamp, priorities: &HashMap<Target, i32>) -> BTreeMap<(Target, String), String> {
         let mut victims = BTreeMap::new();
         let mut books: Vec<(&Target, &Book<'_>)> = self.of_gangs.iter().collect();
@@ -85,7 +92,7 @@ impl<'a> Books<'a> {
                     (Some(own), Some(theirs)) => own > theirs,
                     _ => true,
                 };
-                for victim in nomination.victims.iter().filter(may_evict) {
+                for victim in book.victims.iter().filter(may_evict) {
                     let whom = format!("{}/{}", target.namespace, target.name);
                     victims.entry((victim.target.clone(), victim.uid.clone())).or_insert(whom);
                 }
@@ -127,8 +134,9 @@ impl<'a> Books<'a> {
         let target = Target::of(object.kind(), object.meta());
         let book = self.of_gangs.remove(&target);
         let named = victims.get(&(target.clone(), short_uid(object.meta()).to_owned())).cloned();
-        let (ledger, fates, is_scribble, still_held) =
-            book.map(|book| (book.ledger, book.fates, book.is_scribble, book.still_held)).unwrap_or_default();
+        let (ledger, written_by, fates, is_scribble, still_held) = book
+            .map(|book| (book.ledger, book.written_by, book.fates, book.is_scribble, book.still_held))
+            .unwrap_or_default();
         // An eviction that has begun takes the whole gang, whatever became of the one it was for. What a former leader has asked for
         // may still come, so what it began is ended.
         let is_evicted = || {
@@ -152,6 +160,7 @@ impl<'a> Books<'a> {
             object,
             target,
             ledger,
+            written_by,
             is_scribble,
             fates,
             still_held,
@@ -163,23 +172,29 @@ impl<'a> Books<'a> {
     }
 }
 
-/// What a ledger that is written holds, for members that come back or while others make room, and the one that is under way gives up or
+/// Those that both ledgers name.
+fn named(ledger: &Ledger, former: &Ledger) -> Vec<Victim> {
+    let of = |ledger: &Ledger| ledger.nominated.as_ref().map(|it| it.victims.clone()).unwrap_or_default();
+    let before = of(former);
+    of(ledger).into_iter().filter(|victim| before.contains(victim)).collect()
+}
+
+/// What a ledger that is written holds, for members that come back or while others make room, and the one that follows it gives up or
 /// fills otherwise.
-fn still_held(written: &str, assumed: &Ledger) -> Vec<Held> {
-    let written = Ledger::read(written).unwrap_or_default();
-    let mut held = written.held;
-    if let Some(Nomination { until, places, .. }) = written.nominated {
-        let was = |it: Nominated| Entry {
-            group: it.group,
-            request: it.request,
-            spot: it.spot,
+pub(crate) fn given_up(written: &Ledger, next: &Ledger) -> Vec<Held> {
+    let mut held = written.held.clone();
+    if let Some(Nomination { until, places, .. }) = &written.nominated {
+        let was = |it: &Nominated| Entry {
+            group: it.group.clone(),
+            request: it.request.clone(),
+            spot: it.spot.clone(),
             pod: String::new(),
             uid: String::new(),
         };
-        held.extend(places.into_iter().map(|place| Held { until, was: was(place) }));
+        held.extend(places.iter().map(|place| Held { until: *until, was: was(place) }));
     }
-    let entries = assumed.held.iter().map(|held| &held.was).chain(&assumed.members);
-    let nominated = assumed.nominated.iter().flat_map(|nomination| &nomination.places);
+    let entries = next.held.iter().map(|held| &held.was).chain(&next.members);
+    let nominated = next.nominated.iter().flat_map(|nomination| &nomination.places);
     let mut others: Vec<(&String, &Spot, &Request)> = entries
         .map(|it| (&it.group, &it.spot, &it.request))
         .chain(nominated.map(|it| (&it.group, &it.spot, &it.request)))
@@ -204,8 +219,9 @@ pub(super) fn of_pod(pod: &Pod) -> Fate {
     let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).filter(|node| !node.is_empty());
     let is_leaving = pod.metadata.deletion_timestamp.is_some();
     match (phase, node) {
-        (Some("Succeeded"), _) => Fate::Finished,
-        (Some("Failed"), _) => Fate::Vanished,
+        // One that ends well because it is told to go has not done its work, and will be made anew.
+        (Some("Succeeded"), _) if !is_leaving => Fate::Finished,
+        (Some("Succeeded" | "Failed"), _) => Fate::Vanished,
         (_, Some(_)) if is_leaving => Fate::Leaving,
         (_, None) if is_leaving => Fate::Vanished,
         (_, None) => Fate::Begun,

@@ -79,8 +79,15 @@ impl Search {
             // There will be room once those have left that leave already.
             return None;
         }
+        // It needs those, too, that leave for somebody else who was looked at before, where they are on its places.
+        let nodes: BTreeSet<u32> = found.places.iter().map(|(_, place)| place.node).collect();
+        let is_there = |gang: &&usize| {
+            let mut places = picture.gangs[**gang].pods.iter().filter_map(|pod| pod.bound);
+            places.any(|place| nodes.contains(&place.node))
+        };
+        let others: Vec<usize> = self.taken.iter().filter(is_there).copied().collect();
         self.taken.extend(&found.victims);
-        Some(found)
+        Some(Found { victims: sorted([found.victims, others].concat()), ..found })
     }
 
     fn units(&self, picture: &Picture<'_>, gang: usize, round: &Round) -> Vec<Unit> {

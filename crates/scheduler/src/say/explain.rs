@@ -104,15 +104,17 @@ pub(super) fn decide(
         }
         let (stored, digest) = (stored(picture, gang), digest(round, gang));
         let last = before.remove(object.uid()).or_else(|| stored.as_ref().map(Worked::of));
-        let is_new = stored.is_none() || last.as_ref().is_none_or(|last| last.digest != digest);
+        // What was written last may have got lost on its way.
+        let is_lost =
+            |last: &Worked| stored.as_ref().is_some_and(|it| it.key != last.told.key) && !picture.is_lone(gang);
+        let is_new = stored.is_none() || last.as_ref().is_none_or(|last| last.digest != digest || is_lost(last));
         let rests = last.as_ref().map(|last| after(last.at, EVERY)).filter(|until| picture.around.now < *until);
         match (last, stored) {
-            (Some(last), Some(stored)) if !is_new || rests.is_some() => {
+            (Some(last), Some(_)) if !is_new || rests.is_some() => {
                 if let Some(until) = rests.filter(|_| is_new) {
                     plan.again(until);
                 }
-                let told = if picture.is_lone(gang) { last.told.clone() } else { stored };
-                all.insert(gang, told);
+                all.insert(gang, last.told.clone());
                 explained.0.insert(object.uid().to_owned(), last);
             }
             (last, stored) => due.push(Due { gang, digest, stored, last }),

@@ -4,7 +4,7 @@ use super::is_silent;
 use crate::begun::domain;
 use crate::decide::Round;
 use crate::picture::{Bar, Picture};
-use trellis_engine::{Claim, Constraint, Outcome, Unready};
+use trellis_engine::{Claim, Constraint, Gang, Outcome, Unready};
 
 /// What is said of a gang's place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +60,8 @@ pub(super) fn of(picture: &Picture<'_>, round: &Round, gang: usize) -> Option<Ve
     }
     match outcome {
         Outcome::Placed if !round.may_give || round.late.contains(&gang) => None,
+        // What is being given up may be what it waits for; that is decided at once.
+        Outcome::CannotFit(_) | Outcome::Undecided if !picture.given_up.is_empty() => None,
         Outcome::Placed => Some(verdict("BaseWaits", "the gang that this one belongs to has no place yet")),
         Outcome::Undecided => Some(Verdict {
             is_explained: true,
@@ -68,11 +70,13 @@ pub(super) fn of(picture: &Picture<'_>, round: &Round, gang: usize) -> Option<Ve
         Outcome::CannotFit(_) if draft.after.nominated.is_some() => {
             Some(Verdict { is_explained: true, ..verdict("Preempting", "gangs of lower priority are making room") })
         }
-        Outcome::CannotFit(claim) => Some(Verdict { is_explained: true, ..refused(claim, &verdict) }),
+        Outcome::CannotFit(claim) => {
+            Some(Verdict { is_explained: true, ..refused(&picture.gangs[gang], claim, &verdict) })
+        }
     }
 }
 
-fn refused(claim: &Claim, verdict: &dyn Fn(&'static str, &str) -> Verdict) -> Verdict {
+fn refused(gang: &Gang, claim: &Claim, verdict: &dyn Fn(&'static str, &str) -> Verdict) -> Verdict {
     match claim {
         Claim::Unready(Unready::UnknownTopology { topology, .. }) => {
             verdict("TopologyNotFound", &format!("topology `{topology}` is not there"))
@@ -84,6 +88,10 @@ fn refused(claim: &Claim, verdict: &dyn Fn(&'static str, &str) -> Verdict) -> Ve
         Claim::Unready(Unready::Missing { text }) => verdict("Missing", text),
         Claim::BaseWaits(_) => verdict("BaseWaits", "the gang that this one belongs to has no place yet"),
         Claim::TooFewPods { .. } => verdict("Incomplete", "not all pods that must start together are there"),
+        Claim::BoundApart { .. } if gang.base.is_some() && gang.pods.iter().all(|pod| pod.bound.is_none()) => verdict(
+            "BaseApart",
+            "the gang that it is scaled from runs in different domains of a level that it requires",
+        ),
         Claim::BoundApart { .. } => {
             verdict("MembersApart", "its pods run in different domains of a level that it requires")
         }

@@ -207,6 +207,34 @@ fn labels_that_change_before_the_bind_count() {
     assert_eq!(world.show(), "a: r0n0 r0n2", "{}", world.log.join("\n"));
 }
 
+/// A plan that can be neither finished nor undone, because nobody would make the pods anew, holds the places of those that are lost.
+#[test]
+fn what_cannot_be_undone_holds_places() {
+    let mut world = World::new(1, 3);
+    world.gang("a", "w*2/2@8 v*1/1@8", Some("rack"), |_| {});
+    for (name, _) in world.pods_of("a") {
+        let pod = world.seen.pods.get_mut(&Key::new(NAMESPACE, &name)).expect("a pod");
+        std::sync::Arc::make_mut(pod).metadata.owner_references = None;
+    }
+    world.apply(&world.decide());
+    let plan = world.decide();
+    let late = plan.gangs[0].binds.iter().position(|bind| bind.node == "r0n1").expect("a bind");
+    for write in writes(&plan).iter().filter(|write| !matches!(write, Write::Bind(0, bind) if *bind == late)) {
+        world.write(&plan, write);
+    }
+    world.relabel("r0n1", "r9");
+    world.wanted.clear();
+    world.settle();
+    assert_eq!(world.show(), "a: - r0n0 r0n2", "{}", world.log.join("\n"));
+    assert_eq!(world.reason("a"), "PlacementStuck");
+    let lost =
+        world.pods_of("a").into_iter().find(|(_, pod)| crate::world::node_of(pod) == Some("r0n0")).expect("a pod");
+    world.delete_pod(&lost.0);
+    world.settle();
+    let held: Vec<String> = world.ledger("a").held.iter().map(|held| held.was.spot.node.clone()).collect();
+    assert_eq!(held, ["r0n0"], "{}", world.log.join("\n"));
+}
+
 #[test]
 fn binds_that_were_refused_go_elsewhere() {
     let mut world = World::new(1, 2);

@@ -40,8 +40,8 @@ fn one_that_comes_back_goes_where_it_was() {
     assert!(world.ledger("a").held.is_empty());
 }
 
-#[test]
-fn the_place_is_held_and_given_up_in_time() {
+/// A gang of two that has lost one on `r0n1`, whose place is held, and another one that waits.
+fn with_a_place_held() -> World {
     let mut world = settled(1, 2, "w*2/2@8");
     world.wanted.get_mut("a").expect("the gang").is_owned = false;
     let pod = pod_on(&world, "a", "r0n1");
@@ -52,9 +52,15 @@ fn the_place_is_held_and_given_up_in_time() {
     gang.spec.pod_groups[0]
         .pod_references
         .push(trellis_api::kinds::NamespacedName { namespace: "ns".to_owned(), name: "a-w-later".to_owned() });
-    let frozen = std::mem::take(&mut world.wanted);
+    world.wanted.clear();
     world.gang("b", "w*1/1@8", None, |_| {});
     check(&mut world, "a: r0n0\nb: -");
+    world
+}
+
+#[test]
+fn the_place_is_held_and_given_up_in_time() {
+    let mut world = with_a_place_held();
     let told = world.annotation("b", "trellis.dev/explanation").expect("an explanation");
     assert!(told.contains("ns/a"), "{told}");
     assert_eq!(world.ledger("a").held.len(), 1);
@@ -65,7 +71,20 @@ fn the_place_is_held_and_given_up_in_time() {
     check(&mut world, "a: r0n0\nb: -");
     world.pass(301);
     check(&mut world, "a: r0n0\nb: r0n1");
-    drop(frozen);
+}
+
+/// What is no longer wanted is free for others once that is written, and not before: whoever else may write to the gang meanwhile.
+#[test]
+fn a_place_is_held_until_it_is_written_that_it_is_not() {
+    let mut world = with_a_place_held();
+    let key = trellis_scheduler::seen::Key::new("ns", "a");
+    let gang = std::sync::Arc::make_mut(world.seen.pod_gangs.get_mut(&key).expect("the gang"));
+    gang.spec.pod_groups[0].pod_references.retain(|pod| pod.name != "a-w-later");
+    gang.spec.pod_groups[0].min_replicas = 1;
+    let plan = world.decide();
+    assert!(plan.gangs.iter().any(|gang| gang.target.name == "a"), "{plan:#?}");
+    assert!(plan.gangs.iter().all(|gang| gang.binds.is_empty()), "{plan:#?}");
+    check(&mut world, "a: r0n0\nb: r0n1");
 }
 
 #[test]

@@ -46,6 +46,9 @@ fn the_less_important_leave_whole_and_do_not_get_the_room_back() {
     world.settle();
     world.gang("hi", "w*1/1@8", None, class("high"));
     check(&mut world, "hi: r0n0\nlow: - r0n1 r0n2");
+    let conditions = &world.seen.pod_gangs[&Key::new(NAMESPACE, "low")].status.as_ref().expect("a status").conditions;
+    let told = conditions.iter().find(|known| known.type_ == "DisruptionTarget").expect("a condition");
+    assert_eq!((told.status.as_str(), told.reason.as_str()), ("False", "PreemptionOver"));
     assert!(world.log.iter().any(|line| line.contains("Delete")));
 }
 
@@ -188,6 +191,40 @@ fn pods_alone_leave_and_are_left_for() {
     assert_eq!(pods, ["high r0n0"], "{}", world.log.join("\n"));
 }
 
+/// Room that two make together is named by both: should one of them go, the other's victims are not spared.
+#[test]
+fn who_shares_a_victim_names_it() {
+    let mut world = World::new(1, 4);
+    world.gang("a", "w*2/2@8", None, class("low"));
+    world.gang("b", "w*2/2@8", None, class("low"));
+    world.settle();
+    world.gang("hi", "w*1/1@8", None, class("top"));
+    world.gang("ho", "w*3/3@8", None, class("high"));
+    world.apply(&world.decide());
+    world.apply(&world.decide());
+    assert!(world.ledger("hi").nominated.is_some() && world.ledger("ho").nominated.is_some());
+    world.delete_gang("hi");
+    check(&mut world, "a: - -\nb: - -\nho: r0n1 r0n2 r0n3");
+}
+
+/// Nobody is marked or deleted before it is written for whom: that write may come to nothing.
+#[test]
+fn nobody_leaves_for_what_is_not_written() {
+    let mut world = World::new(1, 1);
+    world.gang("low", "w*1/1@8", None, class("low"));
+    world.settle();
+    world.gang("hi", "w*1/1@8", None, class("high"));
+    world.apply(&world.decide());
+    let plan = world.decide();
+    let nominating = plan.gangs.iter().find(|gang| gang.target.name == "hi").expect("a nomination");
+    assert!(nominating.assumed.contains("victims"), "{nominating:?}");
+    world.seen.under_way.insert(nominating.target.clone(), nominating.assumed.as_str().into());
+    let meanwhile = world.decide();
+    assert!(meanwhile.gangs.is_empty() && meanwhile.deletes.is_empty(), "{meanwhile:#?}");
+    world.seen.under_way.clear();
+    check(&mut world, "hi: r0n0\nlow: -");
+}
+
 /// A ledger stands on an object that its owner may write to: whom it names leaves only for one of higher priority.
 #[test]
 fn a_nomination_of_equals_is_not_believed() {
@@ -228,6 +265,28 @@ fn room_that_is_being_made_is_held_until_it_is_given_up() {
     world.seen.under_way.insert(target, after.write().unwrap_or_default().into());
     world.gang("ho", "w*1/1@8", None, class("high"));
     check(&mut world, "hi: -\nho: -");
+}
+
+/// A gang that loses a group while room is made for it wants less room from then on, and that is written.
+#[test]
+fn room_of_a_group_that_is_gone_is_given_up() {
+    let mut world = World::new(1, 2);
+    world.gang("low", "w*2/2@8", None, class("low"));
+    world.settle();
+    for (pod, _) in world.pods_of("low") {
+        world.hanging.insert(pod);
+    }
+    world.gang("hi", "w*1/1@8 v*1/1@8", None, class("high"));
+    world.settle();
+    assert_eq!(world.ledger("hi").nominated.map(|it| it.places.len()), Some(2));
+    world.wanted.get_mut("hi").expect("the gang").groups.pop();
+    let gang = Arc::make_mut(world.seen.pod_gangs.get_mut(&Key::new(NAMESPACE, "hi")).expect("hi"));
+    gang.spec.pod_groups.pop();
+    world.seen.pods.retain(|key, _| !key.name.starts_with("hi-v"));
+    world.settle();
+    assert_eq!(world.ledger("hi").nominated.map(|it| it.places.len()), Some(1));
+    world.hanging.clear();
+    check(&mut world, "hi: r0n0\nlow: - -");
 }
 
 fn target_key(target: &Target) -> Key {

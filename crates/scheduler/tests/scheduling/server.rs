@@ -148,11 +148,20 @@ impl World {
         if gang.metadata.uid.as_deref() != object["metadata"]["uid"].as_str() {
             return false;
         }
+        let is_stale = |named: &str| gang.metadata.resource_version.as_deref() != Some(named);
+        if object["metadata"]["resourceVersion"].as_str().is_some_and(is_stale) {
+            return false;
+        }
         gang.metadata.resource_version = Some(version);
         let status = gang.status.get_or_insert_default();
         let ours: Vec<Condition> = serde_json::from_value(object["status"]["conditions"].clone()).expect("conditions");
-        status.conditions.retain(|known| known.type_ != "Scheduled" && known.reason != "Preempted");
+        let is_applied = |known: &Condition| ours.iter().any(|condition| condition.type_ == known.type_);
+        // What somebody else has a part in cannot be taken away.
+        let is_ours = |known: &Condition| ["Preempted", "PreemptionOver"].contains(&known.reason.as_str());
+        assert!(!status.conditions.iter().any(|known| is_ours(known) && !is_applied(known)), "{object}");
+        status.conditions.retain(|known| !is_applied(known));
         status.conditions.extend(ours);
+        status.phase = serde_json::from_value(object["status"]["phase"].clone()).expect("a phase");
         status.placement_score = object["status"]["placementScore"].as_f64();
         true
     }

@@ -2,9 +2,11 @@
 
 use crate::world::{NAMESPACE, World};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use serde_json::json;
 use std::sync::Arc;
 use trellis_api::kinds::kai::KaiPodGroup;
 use trellis_api::names::{annotation, label};
+use trellis_scheduler::plan::Plan;
 use trellis_scheduler::seen::Key;
 
 fn check(build: impl FnOnce(&mut World), racks: usize, nodes: usize, expected: &str) -> World {
@@ -111,6 +113,9 @@ fn pod_group(nodes: usize) -> World {
         let mut pod = world.pod_object(name, 8, None);
         pod.metadata.annotations = Some([(annotation::KAI_POD_GROUP.to_owned(), "k".to_owned())].into());
         world.put_pod(pod);
+        // Its status is KAI's, so an event tells.
+        let is_told = world.decide().notes.iter().any(|note| note.reason == "MinimumScheduled");
+        assert_eq!(is_told, name == "k-b");
         world.settle();
     }
     assert_eq!(world.show(), "k: r0n0 r0n1");
@@ -173,6 +178,24 @@ fn room_is_reserved_for_those_that_starve() {
     assert_eq!(world.show(), "big: r0n0 r0n1\nlate: -");
 }
 
+/// One that could not be placed on the empty cluster keeps nobody from being kept room for, and is kept none.
+#[test]
+fn nothing_is_reserved_for_those_that_never_fit() {
+    let mut world = World::new(1, 2);
+    world.gang("a", "w*1/1@8", None, |_| {});
+    world.settle();
+    world.gang("huge", "w*3/3@8", None, |_| {});
+    world.gang("big", "w*2/2@8", None, |_| {});
+    world.settle();
+    world.pass(601);
+    world.gang("late", "w*1/1@8", None, |_| {});
+    world.settle();
+    assert_eq!(world.show(), "a: r0n0\nbig: - -\nhuge: - - -\nlate: -");
+    world.delete_gang("big");
+    world.settle();
+    assert_eq!(world.show(), "a: r0n0\nhuge: - - -\nlate: r0n1");
+}
+
 #[test]
 fn scores_compare_with_the_empty_cluster() {
     let score = |world: &World, gang: &str| {
@@ -224,9 +247,13 @@ fn objects_at_fault_spoil_nothing_else() {
     let mut world = World::new(1, 2);
     world.gang("a", "w*1/1@8", None, |gang| gang.spec.pod_groups[0].min_replicas = -1);
     world.gang("b", "w*1/1@8", None, |_| {});
+    let is_told = |plan: &Plan| plan.notes.iter().any(|note| note.reason == "Invalid" && note.about.name == "a");
+    let plan = world.decide();
+    assert!(is_told(&plan));
+    world.apply(&plan);
     world.settle();
     assert_eq!(world.show(), "a: -\nb: r0n0");
-    assert!(world.last.notes.iter().any(|note| note.reason == "Invalid" && note.about.name == "a"));
+    assert!(!is_told(&world.last), "once is enough");
 }
 
 /// As long as nothing changes it is not worked out again why somebody waits, however many they are; and everybody is told.
@@ -277,6 +304,33 @@ fn an_explanation_of_many_nodes_is_short() {
     assert!(told.len() <= 16 << 10 && told.contains("\"text\":"), "{} bytes", told.len());
 }
 
+/// An explanation whose write was lost is written again, and what is said meanwhile goes together.
+#[test]
+fn an_explanation_that_got_lost_is_written_again() {
+    let mut world = World::new(1, 2);
+    world.gang("a", "w*2/2@8", Some("rack"), |_| {});
+    world.occupy("other", "r0n0", 8);
+    world.settle();
+    world.occupy("another", "r0n1", 8);
+    world.pass(11);
+    let plan = world.decide();
+    assert!(plan.gangs.iter().any(|gang| gang.annotations.contains_key(annotation::EXPLANATION)), "{plan:#?}");
+    world.settle();
+    let stale = world.annotation("a", annotation::EXPLANATION).expect("an explanation");
+    for seconds in [11, 60] {
+        world.pass(seconds);
+        world.settle();
+    }
+    let told = world.annotation("a", annotation::EXPLANATION).expect("an explanation");
+    assert_ne!(stale, told);
+    assert!(told.contains("short of 16"), "{told}");
+    for (_, pod) in world.pods_of("a") {
+        let condition = &pod.status.as_ref().expect("status").conditions.as_ref().expect("conditions")[0];
+        let message = condition.message.as_deref().unwrap_or_default();
+        assert!(told.contains(message), "{message}\n{told}");
+    }
+}
+
 /// Why it waits goes with the write that gives a gang its place.
 #[test]
 fn an_explanation_goes_when_there_is_a_place() {
@@ -303,4 +357,44 @@ fn a_pod_without_its_gang_says_so() {
     let said: Vec<&str> = conditions.filter_map(|condition| condition.message.as_deref()).collect();
     assert_eq!(said, ["Waits: it names a gang that is not there or does not list it."]);
     assert!(world.decide().is_idle());
+}
+
+/// What follows from the pods of a gang is said where no operator says it.
+#[test]
+fn a_gang_without_an_operator_is_told_how_far_it_is() {
+    fn check(world: &mut World, expected: &str) {
+        world.settle();
+        let status = world.seen.pod_gangs[&Key::new(NAMESPACE, "a")].status.clone().unwrap_or_default();
+        let condition = |kind: &str| {
+            let found = status.conditions.iter().find(|condition| condition.type_ == kind);
+            found.map_or("-".to_owned(), |condition| format!("{} {}", condition.status, condition.message))
+        };
+        let phase = status.phase.map_or("-".to_owned(), |phase| format!("{phase:?}"));
+        assert_eq!(format!("{phase}; {}; {}", condition("Initialized"), condition("Ready")), expected);
+        assert!(world.decide().is_idle());
+    }
+    let ready = |world: &mut World, name: &str| {
+        let pod = Arc::make_mut(world.seen.pods.get_mut(&Key::new(NAMESPACE, name)).expect("a pod"));
+        let conditions = pod.status.get_or_insert_default().conditions.get_or_insert_default();
+        conditions.push(serde_json::from_value(json!({ "type": "Ready", "status": "True" })).expect("a condition"));
+    };
+    let mut world = World::new(1, 2);
+    world.occupy("other", "r0n1", 8);
+    world.gang("a", "w*1/1@8 v*1/1@8", Some("rack"), |_| {});
+    let created = "True all pods that it names are there";
+    check(&mut world, &format!("Pending; {created}; False too few ready pods in a-w, a-v"));
+    world.seen.pods.remove(&Key::new(NAMESPACE, "other"));
+    check(&mut world, &format!("Starting; {created}; False too few ready pods in a-w, a-v"));
+    let names: Vec<String> = world.pods_of("a").into_iter().map(|(name, _)| name).collect();
+    names.iter().for_each(|name| ready(&mut world, name));
+    check(&mut world, &format!("Running; {created}; True the minimum of every group is ready"));
+    names.iter().for_each(|name| world.finish_pod(name, "Succeeded"));
+    check(&mut world, &format!("Succeeded; {created}; True the minimum of every group is ready"));
+    // An operator says it of its own gangs.
+    let mut world = World::new(1, 2);
+    world.gang("a", "w*1/1@8", None, |gang| {
+        let labels = gang.metadata.labels.get_or_insert_default();
+        labels.insert("app.kubernetes.io/managed-by".to_owned(), "grove-operator".to_owned());
+    });
+    check(&mut world, "-; -; -");
 }

@@ -8,6 +8,7 @@ impl Checker {
     /// A pod got its node.
     pub(super) fn check_bind(&mut self, name: &Name, pod: &Pod) {
         let Some(node) = pod.node.clone() else { return };
+        self.check_open(name, &node);
         self.check_room(name, pod, &node);
         self.check_holds(name, pod, &node);
         self.check_nominated(name, pod, &node);
@@ -23,6 +24,16 @@ impl Checker {
         let there = self.pods.values().filter(|pod| pod.is_charged() && pod.node.as_deref() == Some(node));
         there.for_each(|pod| amounts::add(&mut sum, &pod.request));
         sum
+    }
+
+    /// A bind that was decided before a node was closed may still arrive.
+    fn check_open(&mut self, name: &Name, node: &str) {
+        let closed_at = self.nodes.get(node).and_then(|node| node.closed_at);
+        if closed_at.is_some_and(|at| self.now.duration_since(at) >= ON_ITS_WAY) {
+            let pod = format!("Pod {}/{}", name.0, name.1);
+            let what = format!("{pod} is bound to {node}, which takes no pods");
+            self.report(Rule::ClosedNode, what, vec![pod]);
+        }
     }
 
     fn check_room(&mut self, name: &Name, pod: &Pod, node: &str) {

@@ -21,6 +21,8 @@ pub struct Node {
     pub allocatable: Amounts,
     /// Whether new pods may go there.
     pub is_open: bool,
+    /// Since when they may not.
+    pub closed_at: Option<Timestamp>,
     /// When its labels last changed.
     pub labelled_at: Option<Timestamp>,
 }
@@ -134,9 +136,14 @@ impl Pod {
         self.is_charged() && !self.is_deleting
     }
 
+    /// Whether it has done its work; one that ends well because it is told to go has not.
+    pub fn has_succeeded(&self) -> bool {
+        self.phase == "Succeeded" && !self.is_deleting
+    }
+
     /// Whether it counts towards a minimum.
     pub fn counts(&self) -> bool {
-        self.stands() || self.phase == "Succeeded"
+        self.stands() || self.has_succeeded()
     }
 
     /// Whether it wants a node.
@@ -172,6 +179,7 @@ pub fn node(object: &Value) -> Node {
         labels: labels.map(|(key, value)| (key.clone(), text(value))).collect(),
         allocatable: amounts::quantities(&object["status"]["allocatable"]),
         is_open: is_ready && !is_tainted && object["spec"]["unschedulable"] != true,
+        closed_at: None,
         labelled_at: None,
     }
 }

@@ -42,7 +42,7 @@ impl Checker {
             (gang.uid.clone(), self.members(id).any(|(_, pod)| pod.stands()), self.is_whole(id));
         let mut story = self.stories.remove(&uid).unwrap_or_default();
         for (_, pod) in self.members(id) {
-            if pod.phase == "Succeeded" {
+            if pod.has_succeeded() {
                 story.succeeded.entry(pod.leaf.clone()).or_default().insert(pod.uid.clone());
             }
             if pod.counts() {
@@ -62,11 +62,11 @@ impl Checker {
         self.stories.insert(uid, story);
     }
 
-    /// Keeps in mind that a member of a gang went, or succeeded on its way out.
+    /// Keeps in mind that a member of a gang went, unless it has done its work.
     pub(super) fn see_loss(&mut self, id: &GangName, name: &Name, before: &Pod, after: Option<&Pod>) {
         let Some(story) = self.gangs.get(id).and_then(|gang| self.stories.get_mut(&gang.uid)) else { return };
         let lost = (name.1.clone(), before.uid.clone());
-        if after.is_some_and(|pod| pod.phase == "Succeeded") {
+        if after.is_some_and(Pod::has_succeeded) {
             story.lost.remove(&lost);
             return;
         }

@@ -206,6 +206,20 @@ fn no_node_is_given_twice() {
 }
 
 #[test]
+fn closed_nodes_are_left_alone() {
+    let closed = || {
+        let mut node = node("a0", "a");
+        node["spec"]["unschedulable"] = true.into();
+        Is("nodes", "a0", node)
+    };
+    let bound = || vec![pod("p", "", 1, ""), pod("p", "", 1, "a0")];
+    check("decided before", [vec![closed()], bound()].into_iter().flatten().collect(), &[]);
+    check("long closed", [vec![closed(), Later(60)], bound()].into_iter().flatten().collect(), &[Rule::ClosedNode]);
+    let opened = vec![closed(), Later(60), Is("nodes", "a0", node("a0", "a"))];
+    check("open again", [opened, bound()].into_iter().flatten().collect(), &[]);
+}
+
+#[test]
 fn levels_are_kept() {
     let story = |level, second| {
         let pods = [("p", "a0"), ("q", second)];

@@ -10,6 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use trellis_simulate::check::Rule;
 use trellis_simulate::{Options, Report, journal, run};
 
+/// As in the binary.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const SEED: u64 = 1;
 
 fn first_seed() -> u64 {
@@ -31,7 +35,7 @@ fn told(report: &Report, events: usize) -> String {
 
 #[test]
 fn no_seed_breaks_a_rule() {
-    let (seeds, events) = if std::env::var_os("TRELLIS_LONG").is_some() { (100, 10_000) } else { (20, 150) };
+    let (seeds, events) = if std::env::var_os("TRELLIS_LONG").is_some() { (100, 10_000) } else { (20, 500) };
     let (first, next) = (first_seed(), AtomicU64::new(0));
     println!("TRELLIS_SEED={first}");
     let found = Mutex::new(Vec::new());

@@ -1,5 +1,7 @@
 //! Fields that are kept but not acted on. What would change where pods stand is refused, since it would be ignored; the rest is warned of.
 
+mod placing;
+
 use super::super::Verdict;
 use crate::dynamo::{Graph, POD_FIELDS, Shape};
 use crate::field::{FieldError, Path};
@@ -46,6 +48,7 @@ const STRATEGIES: [&str; 2] = ["RollingRecreate", "OnDelete"];
 
 pub fn check(graph: &Graph, verdict: &mut Verdict) {
     annotations(graph, None, verdict);
+    placing::check(graph, verdict);
     let spec = Path::new("spec");
     let is_beta = graph.shape == Shape::Components;
     let env = if is_beta { "env" } else { "envs" };
@@ -83,12 +86,16 @@ fn fields(written: &Value, path: &Path, known: &[&str], idle: &[&str], verdict: 
         if idle.contains(&field.as_str()) {
             verdict.warnings.push(format!("{path}: kept as it is, and without effect here"));
         } else if !known.contains(&field.as_str()) {
-            let names: Vec<String> = known.iter().map(|name| (*name).to_owned()).collect();
-            let meant =
-                nearest(field, names.iter()).map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
+            let meant = meant(field, known).map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
             verdict.warnings.push(format!("{path}: unknown field, kept as it is{meant}"));
         }
     }
+}
+
+/// The known field that is spelt nearly like this one.
+fn meant(field: &str, known: &[&str]) -> Option<String> {
+    let names: Vec<String> = known.iter().map(|name| (*name).to_owned()).collect();
+    nearest(field, names.iter()).map(str::to_owned)
 }
 
 /// An override would put constraints past everything that is checked here.

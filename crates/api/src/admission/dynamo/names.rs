@@ -3,7 +3,7 @@
 use super::super::form;
 use crate::dynamo::{Graph, Shape};
 use crate::field::{FieldError, Path};
-use crate::kinds::dynamo::ComponentType;
+use crate::kinds::dynamo::{Component, ComponentType};
 use crate::names::{COMBINED_NAME_MAX, dynamo};
 use std::collections::BTreeMap;
 
@@ -85,13 +85,22 @@ fn lengths(graph: &Graph, errors: &mut Vec<FieldError>) {
             continue;
         }
         let message = format!(
-            "combined resource name length {length} exceeds the {COMBINED_NAME_MAX}-character limit required for pod naming; \
-             shorten DynamoGraphDeployment name {:?} or component name {:?}",
-            form::name(&graph.object.metadata),
-            component.name
+            "combined resource name length {length} exceeds the {COMBINED_NAME_MAX}-character limit required for pod naming; {}",
+            shorter(graph, &set, component, length - COMBINED_NAME_MAX)
         );
         errors.push(FieldError::invalid(&graph.name_path(i), component.name.as_str(), message));
     }
+}
+
+/// What to shorten: the deployment's name only where it was not cut already, and where that would do.
+fn shorter(graph: &Graph, set: &str, component: &Component, excess: usize) -> String {
+    let (deployment, name) = (graph.name(), &component.name);
+    if deployment == set && excess < set.len() {
+        return format!("shorten DynamoGraphDeployment name {deployment:?} or component name {name:?}");
+    }
+    // In a group, the name stands there twice.
+    let by = if component.is_group() { excess.div_ceil(2) } else { excess };
+    format!("shorten component name {name:?} by at least {by}; the deployment's name counts as {} already", set.len())
 }
 
 fn one_picker(graph: &Graph, errors: &mut Vec<FieldError>) {

@@ -4,6 +4,7 @@ use crate::dynamo::{Graph, POD_FIELDS, Shape};
 use crate::field::{FieldError, Path};
 use crate::kinds::dynamo::{Backend, Component};
 use crate::names::dynamo::MAIN_CONTAINER;
+use crate::quantity;
 use serde_json::Value;
 
 pub fn check(graph: &Graph, errors: &mut Vec<FieldError>) {
@@ -51,7 +52,7 @@ fn main_container(graph: &Graph, i: usize, component: &Component, errors: &mut V
 fn shared_memory(graph: &Graph, i: usize, component: &Component, errors: &mut Vec<FieldError>) {
     let Some(size) = &component.shared_memory_size else { return };
     let text = size.as_str().map_or_else(|| size.to_string(), str::to_owned);
-    if is_amount(&text) {
+    if quantity::parse(&text).is_ok_and(|nanos| nanos >= 0) {
         return;
     }
     let is_old = is_set(graph.written(i), "sharedMemory");
@@ -64,39 +65,15 @@ fn shared_memory(graph: &Graph, i: usize, component: &Component, errors: &mut Ve
     errors.push(FieldError::invalid(&path, size.clone(), message));
 }
 
-/// Digits, perhaps a point and more digits, and a suffix that Kubernetes knows.
-fn is_amount(text: &str) -> bool {
-    const SUFFIXES: [&str; 14] = ["", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, suffix) = text.split_at(end);
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    whole.len() + fraction.len() > 0 && !fraction.contains('.') && SUFFIXES.contains(&suffix)
-}
-
 /// An engine that is named must be the one that runs.
 fn backends(graph: &Graph, errors: &mut Vec<FieldError>) {
     let Some(named) = graph.object.spec.backend_framework else { return };
     let other = |component: &&Component| {
-        component.is_worker() && component.started_backend().is_some_and(|started| started != named)
+        component.may_run_engine() && component.started_backend().is_some_and(|started| started != named)
     };
     if let Some(component) = graph.components().iter().find(other) {
         let started = component.started_backend().map_or("", Backend::as_str);
         let message = format!("the command of {:?} starts dynamo.{started}", component.name);
         errors.push(FieldError::invalid(&Path::new("spec.backendFramework"), named.as_str(), message));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_amount;
-
-    #[test]
-    fn amounts_of_memory() {
-        for text in ["0", "8Gi", "1.5Gi", "500M", ".5Gi", "16384"] {
-            assert!(is_amount(text), "{text}");
-        }
-        for text in ["", "-1", "8 Gi", "Gi", "1.2.3", "eight", "8gi"] {
-            assert!(!is_amount(text), "{text}");
-        }
     }
 }

@@ -1,8 +1,9 @@
 //! Rules about the pod specs.
 
 use super::super::Verdict;
+use super::resources;
 use crate::constraint::group_of;
-use crate::field::{FieldError, Path};
+use crate::field::{self, FieldError, Path};
 use crate::kinds::{CliqueTemplate, PodCliqueSet, PodSpec};
 use crate::names;
 use crate::settings::Settings;
@@ -23,6 +24,7 @@ pub fn check(set: &PodCliqueSet, old: Option<&PodCliqueSet>, settings: &Settings
         not_allowed(clique, old, &path, &mut verdict.errors);
         containers(&clique.spec.pod_spec, &path, verdict);
         reserved_volume(&clique.spec.pod_spec, &path, &mut verdict.errors);
+        resources::check(&clique.spec.pod_spec, &path, &mut verdict.errors);
         oddities(set, &clique.spec.pod_spec, &path, verdict);
         environment_oddities(set, clique, &path, verdict);
         scheduler(set, clique, settings, &path, &mut verdict.errors);
@@ -37,8 +39,9 @@ fn form(pod: &PodSpec, path: &Path, verdict: &mut Verdict) {
         warnings.push(format!("{path}.{field}: unknown field of a pod spec, handed on as it is"));
     };
     if let Err((field, message)) = pod.typed(&mut unknown) {
-        let at = if field == "." { path.clone() } else { path.child(&field) };
-        verdict.errors.push(FieldError::invalid(&at, at_path(&pod.0, &field), message));
+        let (path, field) = if field == "." { (path.clone(), "") } else { (path.child(&field), field.as_str()) };
+        let written = field::at(&Value::Object((*pod.0).clone()), field).cloned().unwrap_or_default();
+        verdict.errors.push(FieldError::invalid(&path, written, message));
     }
 }
 
@@ -56,22 +59,6 @@ fn indexed(dotted: &str) -> String {
         }
     }
     path
-}
-
-/// The value at a path such as `containers[0].name`.
-fn at_path(pod: &Map<String, Value>, path: &str) -> Value {
-    let mut value = &Value::Object(pod.clone());
-    for part in path.split(['.', '[', ']']).filter(|part| !part.is_empty()) {
-        let next = match value {
-            Value::Array(items) => part.parse::<usize>().ok().and_then(|i| items.get(i)),
-            other => other.get(part),
-        };
-        match next {
-            Some(next) => value = next,
-            None => return Value::Null,
-        }
-    }
-    value.clone()
 }
 
 fn not_allowed(clique: &CliqueTemplate, old: Option<&CliqueTemplate>, path: &Path, errors: &mut Vec<FieldError>) {

@@ -1,6 +1,6 @@
 //! What tasks ask for: entries that are there, amounts that are amounts, platforms and shares that the pool has.
 
-use super::Written;
+use super::{Written, rights};
 use crate::field::{FieldError, Path};
 use crate::kinds::osmo::{Pool, Priority, ResourceSpec, WorkflowSpec};
 use crate::names::osmo::DEFAULT_RESOURCE;
@@ -64,12 +64,28 @@ pub(super) fn check_pool(
     errors: &mut Vec<FieldError>,
 ) {
     let name = pool.metadata.name.as_deref().unwrap_or_default();
+    check_platforms(spec, pool, name, path, errors);
+    for written in groups {
+        for (path, task) in written.tasks() {
+            errors.extend(rights::missing(&path, task, spec.resource_of(task), pool));
+        }
+    }
+    check_share(spec, groups, pool, name, errors);
+}
+
+/// Every resource has a platform where the pool lists some, also the one that tasks have where none is written.
+fn check_platforms(spec: &WorkflowSpec, pool: &Pool, name: &str, path: &Path, errors: &mut Vec<FieldError>) {
     let platforms = &pool.spec.platforms;
-    for (resource, asked) in spec.resources.iter().filter(|_| !platforms.is_empty()) {
+    if platforms.is_empty() {
+        return;
+    }
+    let unwritten = (DEFAULT_RESOURCE, None);
+    let written = spec.resources.iter().map(|(resource, asked)| (resource.as_str(), asked.platform.as_deref()));
+    let known: Vec<&str> = platforms.keys().map(String::as_str).collect();
+    for (resource, own) in written.chain(spec.resources.is_empty().then_some(unwritten)) {
         let path = path.child("resources").key(resource).child("platform");
-        let known: Vec<&str> = platforms.keys().map(String::as_str).collect();
-        match asked.platform.as_deref().or(pool.spec.default_platform.as_deref()).filter(|name| !name.is_empty()) {
-            Some(platform) if !platforms.contains_key(platform) && asked.platform.is_some() => {
+        match own.or(pool.spec.default_platform.as_deref()).filter(|name| !name.is_empty()) {
+            Some(platform) if !platforms.contains_key(platform) && own.is_some() => {
                 let message = format!("pool {name:?} has no such platform; it has {}", known.join(", "));
                 errors.push(FieldError::not_found(&path, platform, message));
             }
@@ -80,38 +96,6 @@ pub(super) fn check_pool(
                     known.join(", ")
                 );
                 errors.push(FieldError::required(&path, message));
-            }
-        }
-    }
-    check_rights(spec, groups, pool, errors);
-    check_share(spec, groups, pool, name, errors);
-}
-
-/// What the platforms of tasks allow them.
-fn check_rights(spec: &WorkflowSpec, groups: &[Written<'_>], pool: &Pool, errors: &mut Vec<FieldError>) {
-    for written in groups {
-        for (path, task) in written.tasks() {
-            let name = pool.spec.platform_of(spec.resource_of(task));
-            let Some(platform) = pool.spec.platforms.get(name) else { continue };
-            for (field, wants, allowed) in [
-                ("privileged", task.privileged, platform.privileged_allowed),
-                ("hostNetwork", task.host_network, platform.host_network_allowed),
-            ] {
-                if wants && !allowed.unwrap_or(false) {
-                    let message = format!("platform {name:?} does not allow it");
-                    errors.push(FieldError::forbidden(&path.child(field), message));
-                }
-            }
-            for (i, mount) in task.volume_mounts.iter().enumerate() {
-                let from = mount.split_once(':').map_or(mount.as_str(), |(from, _)| from);
-                if !platform.allowed_mounts.iter().any(|allowed| allowed == from) {
-                    let allowed = match platform.allowed_mounts.as_slice() {
-                        [] => "none".to_owned(),
-                        allowed => allowed.join(", "),
-                    };
-                    let message = format!("platform {name:?} does not allow {from:?}; it allows {allowed}");
-                    errors.push(FieldError::forbidden(&path.child("volumeMounts").index(i), message));
-                }
             }
         }
     }

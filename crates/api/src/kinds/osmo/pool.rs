@@ -83,6 +83,10 @@ pub struct PoolSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "number_or_text")]
     pub max_queue_timeout: Option<Value>,
+    /// How long a task that has its place may take until it runs; 30 minutes if omitted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "number_or_text")]
+    pub start_timeout: Option<Value>,
     /// Fields of OSMO that are kept and not looked at.
     #[serde(flatten)]
     #[schemars(skip)]
@@ -301,15 +305,18 @@ impl PoolSpec {
         self.topology_keys.iter().position(|level| level.key == key)
     }
 
-    /// Whether pods of the pool may run on nodes with these labels, as far as its template's node selector says.
+    /// Whether pods of the pool may run on nodes with these labels, as far as the node selectors of its templates say: those of one of its
+    /// platforms, where it has some.
     pub fn selects(&self, labels: &BTreeMap<String, String>) -> bool {
-        let selector =
-            self.pod_template.as_ref().and_then(|template| template.get("spec")?.get("nodeSelector")?.as_object());
-        let wanted = selector.into_iter().flatten().filter_map(|(key, value)| Some((key, value.as_str()?)));
-        // What nothing fills in selects nothing.
-        wanted
-            .filter(|(_, value)| !value.contains("{{"))
-            .all(|(key, value)| labels.get(key).is_some_and(|it| it == value))
+        let carried = |platform: Option<&Platform>| {
+            let mut wanted = selector(self.pod_template.as_ref());
+            wanted.extend(selector(platform.and_then(|platform| platform.pod_template.as_ref())));
+            wanted.into_iter().all(|(key, value)| labels.get(key).is_some_and(|it| it == value))
+        };
+        match self.platforms.is_empty() {
+            true => carried(None),
+            false => self.platforms.values().any(|platform| carried(Some(platform))),
+        }
     }
 
     /// The platform of what a task asks for; empty where there is none.
@@ -341,4 +348,11 @@ impl PoolSpec {
     pub fn gpu(&self) -> GpuShare {
         self.resources.as_ref().and_then(|resources| resources.gpu.clone()).unwrap_or_default()
     }
+}
+
+/// What a template selects nodes by. What nothing fills in selects nothing.
+fn selector(template: Option<&Map<String, Value>>) -> BTreeMap<&str, &str> {
+    let selector = template.and_then(|template| template.get("spec")?.get("nodeSelector")?.as_object());
+    let wanted = selector.into_iter().flatten().filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)));
+    wanted.filter(|(_, value)| !value.contains("{{")).collect()
 }

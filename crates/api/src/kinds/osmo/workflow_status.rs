@@ -34,6 +34,12 @@ pub enum State {
     FailedExecTimeout,
     /// It waited too long for its place.
     FailedQueueTimeout,
+    /// It has a place, and its image did not come.
+    FailedImagePull,
+    /// It has a place, and its container could not be made.
+    FailedStartError,
+    /// It has a place, and took too long to start.
+    FailedStartTimeout,
     /// It had to leave, and may not come back.
     FailedPreempted,
     /// A group that it needs failed.
@@ -51,6 +57,11 @@ impl State {
     /// Whether it ended other than well.
     pub fn is_failure(self) -> bool {
         self > Self::Completed
+    }
+
+    /// Whether it had a place and did not begin to run.
+    pub fn is_false_start(self) -> bool {
+        matches!(self, Self::FailedImagePull | Self::FailedStartError | Self::FailedStartTimeout)
     }
 }
 
@@ -120,6 +131,9 @@ pub struct TaskStatus {
     /// Where it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
+    /// When its pod had a place, while it does not run yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placed_at: Option<Time>,
     /// How often it was begun anew.
     #[serde(default)]
     pub retries: i32,

@@ -136,7 +136,7 @@ fn osmo2_3_default_platform_is_one_of_the_platforms() {
 
 #[test]
 fn osmo2_3_times_and_shares() {
-    pool(&["max_exec_timeout: 60d", "default_queue_timeout: 3600", "max_queue_timeout: ''"], &[]);
+    pool(&["max_exec_timeout: 60d", "default_queue_timeout: 3600", "max_queue_timeout: ''", "start_timeout: 10m"], &[]);
     pool(&["max_exec_timeout: 1w"], &["max_exec_timeout: Invalid value: \"1w\": must be seconds, …"]);
     pool(&["resources: {gpu: {guarantee: 8, maximum: 16, weight: 2}}"], &[]);
     pool(

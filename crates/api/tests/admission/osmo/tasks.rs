@@ -47,9 +47,12 @@ fn osmo1_4_environment_files_and_exit_actions() {
 fn osmo1_4_files_and_folders_have_places_of_their_own() {
     let at = "workflow.groups[0].tasks[0]";
     let files = |files: &str| format!("{at}.files: [{files}]");
+    let allowed = ["platforms: {host: {allowed_mounts: [/a, /x, /a/..]}}", "default_platform: host"];
     workflow(&[&files("{path: /a, contents: x}, {path: /b, contents: x}"), &format!("{at}.volumeMounts: ['/a:/c']")])
+        .pool(&allowed)
         .gives(&[]);
     workflow(&[&files("{path: /a, contents: x}, {path: /a, contents: z}"), &format!("{at}.volumeMounts: ['/x:/a']")])
+        .pool(&allowed)
         .gives(&[
             &format!("{at}.files[1].path: Duplicate value: \"/a\""),
             &format!("{at}.volumeMounts[0]: Duplicate value: \"/a\""),
@@ -58,7 +61,7 @@ fn osmo1_4_files_and_folders_have_places_of_their_own() {
         workflow(&[&files(&format!("{{path: '{path}', contents: x}}"))])
             .gives(&[&format!("{at}.files[0].path: Invalid value: {path:?}: must have neither ':' nor '..' in it")]);
     }
-    workflow(&[&format!("{at}.volumeMounts: ['/a/..:/c', '/a:/b:ro']")]).gives(&[
+    workflow(&[&format!("{at}.volumeMounts: ['/a/..:/c', '/a:/b:ro']")]).pool(&allowed).gives(&[
         &format!("{at}.volumeMounts[0]: Invalid value: \"/c\": …"),
         &format!("{at}.volumeMounts[1]: Invalid value: \"/b:ro\": …"),
     ]);
@@ -139,7 +142,9 @@ fn d32_a_platform_is_needed_only_where_the_pool_lists_some() {
 #[test]
 fn osmo2_3_folders_of_the_host_are_those_that_the_platform_allows() {
     let mounts = "workflow.groups[0].tasks[0].volumeMounts: ['/data:/mnt', /raw]";
-    workflow(&[mounts]).gives(&[]);
+    workflow(&[mounts])
+        .pool(&["platforms: {gb200: {allowed_mounts: [/data, /raw]}}", "default_platform: gb200"])
+        .gives(&[]);
     workflow(&[mounts]).pool(&["platforms: {gb200: {allowed_mounts: [/data]}}", "default_platform: gb200"]).gives(&[
         "workflow.groups[0].tasks[0].volumeMounts[1]: Forbidden: platform \"gb200\" does not allow \"/raw\"; it allows /data",
     ]);
@@ -147,6 +152,35 @@ fn osmo2_3_folders_of_the_host_are_those_that_the_platform_allows() {
         "workflow.groups[0].tasks[0].volumeMounts[0]: Forbidden: platform \"gb200\" does not allow \"/data\"; it allows none",
         "workflow.groups[0].tasks[0].volumeMounts[1]: Forbidden: …",
     ]);
+}
+
+/// Who has no platform has nobody to allow it anything, whether or not it asks for a resource.
+#[test]
+fn osmo2_3_a_task_without_a_platform_has_no_rights_to_its_host() {
+    let task =
+        "{name: lone, image: img, command: [run], privileged: true, hostNetwork: true, volumeMounts: ['/:/host']}";
+    let task = format!("workflow.groups[0].tasks: [{task}]");
+    let bare = ["-resources", "-workflow.groups[1]", task.as_str()];
+    let at = "workflow.groups[0].tasks[0]";
+    let lacks = |why: &str| {
+        let rights = ["privileged_allowed: true", "host_network_allowed: true", "allowed_mounts: [\"/\"]"];
+        let fields = ["privileged", "hostNetwork", "volumeMounts[0]"];
+        let one =
+            |(field, right)| format!("{at}.{field}: Forbidden: {why}, and only a platform can allow it (`{right}`)");
+        fields.into_iter().zip(rights).map(one).collect::<Vec<_>>()
+    };
+    let check = |edits: &[&str], pool: &[&str], first: &[&str], why: &str| {
+        let lacks = lacks(why);
+        let all: Vec<&str> = first.iter().copied().chain(lacks.iter().map(String::as_str)).collect();
+        workflow(edits).pool(pool).gives(&all);
+    };
+    check(&bare, &[], &[], "pool \"my-pool-01\" has no platforms");
+    let named = ["resources: {default: {platform: any}}", "-workflow.groups[1]", task.as_str()];
+    check(&named, &[], &[], "pool \"my-pool-01\" has no platforms");
+    let platforms = "platforms: {h100: {privileged_allowed: true, host_network_allowed: true, allowed_mounts: [/]}}";
+    let none = "workflow.resources[default].platform: Required value: resource \"default\" does not have a platform, …";
+    check(&bare, &[platforms], &[none], "the task has no platform");
+    workflow(&bare).pool(&[platforms, "default_platform: h100"]).gives(&[]);
 }
 
 #[test]

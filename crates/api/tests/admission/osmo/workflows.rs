@@ -1,6 +1,9 @@
 //! Workflows as a whole: sections 1.1 to 1.3 of the OSMO reference, decisions 33 to 35.
 
 use super::workflow;
+use trellis_api::admission::WorkflowNames;
+use trellis_api::admission::object::{Kind, decode};
+use trellis_api::kinds::osmo::Workflow;
 
 #[test]
 fn osmo1_1_version_is_two() {
@@ -164,4 +167,40 @@ fn d35_the_pool_is_named_or_the_only_one() {
     let mut none = workflow(&[]);
     none.pools.clear();
     none.gives(&["workflow.pool: Required value: a pool is needed to run in; there are no pools"]);
+}
+
+/// Names are joined by '-', which they may have in them: two workflows may come to the same objects.
+#[test]
+fn d34_workflows_whose_objects_would_be_called_alike_are_told_about() {
+    let workflow = |namespace: &str, name: &str, groups: &str| -> Workflow {
+        let text = format!("{{metadata: {{name: {name}, namespace: {namespace}}}, spec: {{{groups}}}}}");
+        decode(Kind::Workflow, crate::edit::yaml(&text)).object.expect("a workflow")
+    };
+    let check = |first: &Workflow, second: &Workflow, expected: &[&str]| {
+        let mut names = WorkflowNames::default();
+        names.add(first);
+        names.add(second);
+        let errors: Vec<String> = names.check(second).iter().map(ToString::to_string).collect();
+        assert_eq!(errors, expected);
+    };
+    let task = "{image: i, command: [c], name: ";
+    let exp = workflow("ns", "exp", &format!("groups: [{{name: a-train, tasks: [{task} x}}, {task} a-t}}]}}]"));
+    let gang = workflow("ns", "exp-a", &format!("groups: [{{name: train, tasks: [{task} t}}, {task} z}}]}}]"));
+    let expected = "spec.groups[0].name: Duplicate value: \"exp-a-train\": PodGroup \"exp-a-train\" of workflow \"exp-a\" would \
+                    also be that of workflow \"exp\"; give one of them another name";
+    check(&exp, &gang, &[expected]);
+    check(&gang, &exp, &[&expected.replace("\"exp-a\"", "?").replace("\"exp\"", "\"exp-a\"").replace('?', "\"exp\"")]);
+    let pod = workflow("ns", "exp-a", &format!("tasks: [{task} t}}]"));
+    check(
+        &exp,
+        &pod,
+        &[
+            "spec.tasks[0].name: Duplicate value: \"exp-a-t\": Pod \"exp-a-t\" of workflow \"exp-a\" would also be that \
+                         of workflow \"exp\"; give one of them another name",
+        ],
+    );
+    // A gang and a pod may be called alike, a workflow has its own names, and namespaces do not meet.
+    check(&exp, &workflow("ns", "exp-a", &format!("groups: [{{name: t, tasks: [{task} train}}]}}]")), &[]);
+    check(&exp, &exp, &[]);
+    check(&exp, &workflow("other", "exp-a", &format!("tasks: [{task} t}}]")), &[]);
 }

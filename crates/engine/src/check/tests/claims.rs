@@ -203,6 +203,9 @@ fn bound_apart_and_base() {
     let waiting = Claim::BaseWaits(gangs[0].id.clone());
     assert!(check_proof(&three(), &gangs, &state, 1, &waiting).is_err());
     let state = plan(&[Decision { outcome: Outcome::Undecided, ..placed(&[]) }, waits(waiting.clone())]);
+    assert!(check_proof(&three(), &gangs, &state, 1, &waiting).is_err(), "all that the base must have runs");
+    let mut gangs = gangs;
+    gangs[0].pods[0].bound = None;
     assert_eq!(check_proof(&three(), &gangs, &state, 1, &waiting), Ok(()));
     assert!(check_proof(&three(), &gangs, &state, 0, &waiting).is_err());
     assert!(check_proof(&three(), &gangs, &state, 9, &waiting).is_err());

@@ -1,7 +1,7 @@
 //! A command line that flags are added to: a line for a shell, or words.
 
 use serde_json::{Map, Value, json};
-use trellis_api::dynamo::started;
+use trellis_api::dynamo::place;
 
 /// The command line of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,12 +21,11 @@ impl Line {
         if words.is_empty() {
             return None;
         }
-        let at = words.iter().position(|word| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c'));
-        match at.filter(|at| is_shell(&words[0]) && words.len() > at + 1) {
+        match line_of_shell(&words) {
             Some(at) => Some(Self::Shell {
-                before: words[..=at].to_vec(),
-                line: words[at + 1].clone(),
-                behind: words[at + 2..].to_vec(),
+                before: words[..at].to_vec(),
+                line: words[at].clone(),
+                behind: words[at + 1..].to_vec(),
             }),
             None => Some(Self::Words(words)),
         }
@@ -74,18 +73,27 @@ impl Line {
     /// spaces, so it stands inside the shell's line.
     pub fn launched_by(self, launcher: &str) -> String {
         let (before, mut line, behind) = self.into_shell();
-        let at = module(&line).map_or(0, |module| module.program);
+        let at = place(&line).map_or(0, |place| place.program);
         line.insert_str(at, &format!("{launcher} "));
         joined(&[before, vec![line], behind].concat())
     }
 
-    /// Adds flags behind the engine's name, or at the end. Flags that have to be worked out need a shell.
+    /// Whether it can be told which of its commands is the engine.
+    pub fn has_place(&self) -> bool {
+        match self {
+            Self::Shell { line, .. } => place(line).is_some(),
+            Self::Words(_) => true,
+        }
+    }
+
+    /// Adds flags behind the engine's name, or behind the only command. Flags that have to be worked out need a shell.
     pub fn add(&mut self, flags: &str, needs_shell: bool) {
         match self {
-            Self::Shell { line, .. } => match module(line) {
-                Some(module) => line.insert_str(module.end, &format!(" {flags}")),
-                None => *line = format!("{} {flags}", line.trim_end()),
-            },
+            Self::Shell { line, .. } => {
+                if let Some(place) = place(line) {
+                    line.insert_str(place.end, &format!(" {flags}"));
+                }
+            }
             Self::Words(words) if !needs_shell => words.extend(flags.split(' ').map(str::to_owned)),
             Self::Words(words) => {
                 let line = format!("exec {} {flags}", joined(words));
@@ -115,28 +123,17 @@ pub fn shell() -> Vec<String> {
     ["/bin/sh", "-c"].map(str::to_owned).to_vec()
 }
 
+/// Where the line stands that a shell is given, also one that another program starts, as in `tini -- bash -c`.
+fn line_of_shell(words: &[String]) -> Option<usize> {
+    let shell = words.iter().position(|word| is_shell(word))?;
+    let is_line_next = |word: &String| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c');
+    let options = words[shell + 1..].iter().take_while(|word| word.starts_with(['-', '+']));
+    let at = shell + 2 + options.clone().position(is_line_next)?;
+    (at < words.len()).then_some(at)
+}
+
 fn is_shell(word: &str) -> bool {
     matches!(word.rsplit('/').next(), Some("sh" | "bash" | "dash" | "ash" | "zsh"))
-}
-
-/// Where in a line the engine is started.
-struct Module {
-    /// Where the program begins that runs its module.
-    program: usize,
-    /// Where the name of the module ends.
-    end: usize,
-}
-
-/// Finds `python3 -m dynamo.vllm`. The name alone may stand in a message, too.
-fn module(line: &str) -> Option<Module> {
-    line.match_indices(" -m ").find_map(|(at, flag)| {
-        let before = line[..at].trim_end();
-        let program = before.rfind([' ', '\t', '\n', '(', ';']).map_or(0, |end| end + 1);
-        let rest = line[at + flag.len()..].trim_start();
-        let start = line.len() - rest.len();
-        let name = rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '.' && c != '_').next().unwrap_or_default();
-        started(&before[program..], name).map(|_| Module { program, end: start + name.len() })
-    })
 }
 
 fn joined(words: &[String]) -> String {
@@ -187,6 +184,31 @@ mod tests {
             true,
             &["/bin/sh", "-c", "echo dynamo.vllm -m me; (FAST=1 python3  -m dynamo.vllm --a 1 --model m)"],
         );
+        for start in [
+            "python3 -u -m dynamo.vllm",
+            "python3 -X dev -W ignore -um dynamo.vllm",
+            "python3 -OOmdynamo.vllm",
+            "python3 \\\n  -u -m dynamo.vllm",
+            "cd /w && A=1 exec /usr/bin/python3 -u -m dynamo.vllm",
+            "python3 x.py; python3 -u -m dynamo.vllm",
+            "bash -lc 'python3 -u -m dynamo.vllm",
+        ] {
+            check(
+                &sh,
+                &[&format!("{start} --m 2>&1 | tee /l")],
+                true,
+                &["/bin/sh", "-c", &format!("{start} --a 1 --m 2>&1 | tee /l")],
+            );
+        }
+        // The only command that there is.
+        check(&sh, &["serve it 2>&1"], true, &["/bin/sh", "-c", "serve it 2>&1 --a 1"]);
+        check(&sh, &["A='x; y' serve \\\n it\n"], true, &["/bin/sh", "-c", "A='x; y' serve \\\n it --a 1\n"]);
+        check(
+            &["tini", "--", "bash", "-c"],
+            &["python3 -m dynamo.vllm | tee"],
+            true,
+            &["tini", "--", "bash", "-c", "python3 -m dynamo.vllm --a 1 | tee"],
+        );
         check(&["bash", "-ec"], &["serve it", "zero"], true, &["bash", "-ec", "serve it --a 1", "zero"]);
         check(&["python3"], &["-m", "dynamo.vllm"], false, &["python3", "-m", "dynamo.vllm", "--a", "1"]);
         check(
@@ -209,6 +231,11 @@ mod tests {
             &["bash", "-ec", "cd x && python3 -m dynamo.trtllm $0", "zero"],
             "bash -ec 'cd x && launch python3 -m dynamo.trtllm $0' zero",
         );
+        check(
+            &["sh", "-c", "cd /w && python3 -u -m dynamo.trtllm"],
+            "sh -c 'cd /w && launch python3 -u -m dynamo.trtllm'",
+        );
+        check(&["sh", "-c", "A=1 exec serve"], "sh -c 'A=1 exec launch serve'");
         check(&["serve"], "/bin/sh -c 'launch serve'");
     }
 

@@ -6,7 +6,7 @@
 
 use super::super::environment;
 use super::line::{Line, quoted, shell};
-use super::{Node, SSH_PORT};
+use super::{Apart, Node, SSH_PORT};
 use crate::pods::push;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -22,18 +22,16 @@ const LAUNCHER: &str = "trtllm-llmapi-launch";
 const KEY: &str =
     "mkdir -p \"$HOME/.ssh\" && cp /ssh-pk/private.key \"$HOME/.ssh/id_rsa\" && chmod 600 \"$HOME/.ssh/id_rsa\"";
 
-pub fn span(node: &Node<'_>, main: &mut Map<String, Value>, spec: &mut Map<String, Value>) {
+pub fn span(node: &Node<'_>, main: &mut Map<String, Value>, spec: &mut Map<String, Value>) -> Result<(), Apart> {
     // Open MPI cuts names of hosts at the first dot, and a pod is found by its whole name only.
     environment::fill(main, env::MPI_KEEPS_DOMAINS, "1");
-    let text = match (node.is_leader(), Line::of(main)) {
-        (true, None) => return,
-        (true, Some(line)) => leader(node, line, main),
-        (false, _) => worker(),
-    };
+    // Workers have their doors open whatever the leader runs: it may start mpirun itself.
+    let text = if node.is_leader() { leader(node, super::line(node, main)?, main) } else { worker() };
     Line::Shell { before: shell(), line: text, behind: Vec::new() }.write(main);
     push(main, "volumeMounts", json!({ "name": SSH_SECRET, "mountPath": KEYS_PATH, "readOnly": true }));
     let keys = json!({ "secretName": SSH_SECRET, "defaultMode": KEYS_MODE });
     push(spec, "volumes", json!({ "name": SSH_SECRET, "secret": keys }));
+    Ok(())
 }
 
 fn leader(node: &Node<'_>, line: Line, main: &Map<String, Value>) -> String {

@@ -2,7 +2,7 @@
 
 use super::super::metadata;
 use super::line::Line;
-use super::{MASTER_PORT, Node};
+use super::{Apart, MASTER_PORT, Node};
 use crate::pods::push;
 use serde_json::{Map, Value, json};
 use trellis_api::names::dynamo::{WAIT_FOR_LEADER, annotation};
@@ -10,8 +10,8 @@ use trellis_api::names::dynamo::{WAIT_FOR_LEADER, annotation};
 const RAY_PORT: i32 = 6379;
 const DATA_PARALLEL_PORT: i32 = 13445;
 
-pub fn span(node: &Node<'_>, main: &mut Map<String, Value>, spec: &mut Map<String, Value>) {
-    let Some(mut line) = Line::of(main) else { return };
+pub fn span(node: &Node<'_>, main: &mut Map<String, Value>, spec: &mut Map<String, Value>) -> Result<(), Apart> {
+    let mut line = super::line(node, main)?;
     let number = |names: &[&str]| line.number(names).unwrap_or(1).clamp(1, 1 << 20);
     let per_copy = number(&["--tensor-parallel-size", "-tp"]) * number(&["--pipeline-parallel-size", "-pp"]);
     let copies = number(&["--data-parallel-size", "-dp"]);
@@ -23,9 +23,12 @@ pub fn span(node: &Node<'_>, main: &mut Map<String, Value>, spec: &mut Map<Strin
         }
     } else if per_copy * copies > gpus {
         data_parallel(node, &mut line, gpus / per_copy);
+    } else {
+        let whole = "hold the model with all its copies, so each node serves by itself";
+        return Err(format!("{gpus} GPUs of one node {whole}"));
     }
-    // Where a node holds all copies, each node serves by itself.
     line.write(main);
+    Ok(())
 }
 
 /// One model over all nodes; the workers serve nothing themselves.

@@ -1,5 +1,7 @@
 //! Pools and workflows in a world of a few objects: what is decided is carried out, one write at a time, and looked at after each.
 
+mod waiting;
+
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
