@@ -7,13 +7,13 @@ use super::amounts::{index, number};
 use super::drafts::{Draft, gang_name, namespace};
 use super::faults::{Faults, Tally};
 use super::membership::{Belongs, Membership, by_name};
-use super::pods::{Pods, State};
+use super::pods::{Facts, Pods, State};
 use super::priorities::Priorities;
 use super::topologies::Topologies;
 use super::{Observed, sub_groups};
 use std::collections::{BTreeSet, HashMap};
 use trellis_api::kinds::kai::KaiPodGroup;
-use trellis_api::names::{annotation, label};
+use trellis_api::names::{annotation, group, label};
 use trellis_engine::GangName;
 
 /// KAI's priority of groups whose class says nothing.
@@ -125,8 +125,17 @@ fn sort_pods(slots: &mut [Slot<'_>], pods: &Pods<'_>, members: &mut Membership) 
             (Some(slot), Belongs::Somewhere) => slot.taken += 1,
             (None, Belongs::Somewhere) => {}
             (Some(slot), _) if !slot.is_covered => slot.pods.push(number(i)),
-            _ if named.is_some() || pod.label(label::POD_GANG).is_some() => members.refuse(i, Belongs::Unknown),
+            _ if named.is_some() || pod.label(label::POD_GANG).is_some() || is_owned(pod) => {
+                members.refuse(i, Belongs::Unknown);
+            }
             _ => {}
         }
     }
+}
+
+/// Whether a gang made the pod. Pods and gangs are told of by watches of their own, so that a pod may be seen before the gang that it is in.
+fn is_owned(pod: &Facts<'_>) -> bool {
+    let owners = pod.pod.metadata.owner_references.iter().flatten();
+    let mut kinds = owners.map(|owner| (owner.api_version.split('/').next().unwrap_or_default(), owner.kind.as_str()));
+    kinds.any(|kind| kind == (group::SCHEDULER, "PodGang") || kind == (group::KAI_SCHEDULING, "PodGroup"))
 }

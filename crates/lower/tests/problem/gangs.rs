@@ -152,6 +152,10 @@ fn members_are_pods_that_wait_or_run() {
         let metadata = json!({ "deletionTimestamp": "2026-01-02T03:04:05Z" });
         json!({ "metadata": metadata, "spec": { "nodeName": node } })
     };
+    let owned = |api_version: &str, kind: &str| {
+        let owner = json!({ "apiVersion": api_version, "kind": kind, "name": "unseen", "uid": "u" });
+        json!({ "metadata": { "ownerReferences": [owner] }, "spec": { "schedulerName": "trellis" } })
+    };
     let names = ["bound", "done", "failed", "gated", "going", "gone", "lost", "ours", "waits"];
     let mut values = vec![
         node("n0", &json!({})),
@@ -183,6 +187,9 @@ fn members_are_pods_that_wait_or_run() {
             "orphan",
             &json!({ "metadata": { "annotations": { "pod-group-name": "pg" } }, "spec": { "schedulerName": "trellis" } }),
         ),
+        pod("owned", &owned("scheduler.grove.io/v1alpha1", "PodGang")),
+        pod("owned-too", &owned("scheduling.run.ai/v2alpha2", "PodGroup")),
+        pod("owned-by-others", &owned("other.io/v1", "PodGroup")),
     ];
     let expected = "
 team/alone prio 3
@@ -192,11 +199,14 @@ team/g prio 0
   g groups 2
     a min 4: bound@n0, ours, waits
     b min 0
+team/owned-by-others prio 0
+  owned-by-others groups 1
+    default min 1: owned-by-others
 team/pod/g prio 0
   pod/g groups 1
     default min 1: g";
     let warnings = [
-        "pod team/early names a gang that is not there or does not list it, and waits (1 more like it)",
+        "pod team/early names a gang that is not there or does not list it, and waits (3 more like it)",
         "pod team/held is held by a scheduling gate and counts as not there (1 more like it)",
         "pod team/another waits for another scheduler and is not looked at (1 more like it)",
         "pod team/elsewhere on n8 runs on a node that is not there and is not looked at (1 more like it)",

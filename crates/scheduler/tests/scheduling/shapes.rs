@@ -1,6 +1,7 @@
 //! Who is placed where, and who waits.
 
 use crate::world::{NAMESPACE, World};
+use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde_json::json;
 use std::sync::Arc;
@@ -357,6 +358,24 @@ fn a_pod_without_its_gang_says_so() {
     let said: Vec<&str> = conditions.filter_map(|condition| condition.message.as_deref()).collect();
     assert_eq!(said, ["Waits: it names a gang that is not there or does not list it."]);
     assert!(world.decide().is_idle());
+}
+
+/// Watches of pods and of gangs know nothing of each other: a pod that is seen before the gang that made it is not taken for one on its own.
+#[test]
+fn pods_that_are_seen_before_their_gang_wait_for_it() {
+    let mut world = World::new(1, 2);
+    world.gang("a", "w*2/2@8", Some("rack"), |_| {});
+    let gang = world.seen.pod_gangs.remove(&Key::new(NAMESPACE, "a")).expect("a gang");
+    let owner = kube::Resource::owner_ref(&*gang, &()).expect("a gang that is there");
+    for pod in world.seen.pods.values_mut() {
+        Arc::make_mut(pod).metadata.owner_references = Some(vec![owner.clone()]);
+    }
+    let has_node = |(_, pod): (_, Arc<Pod>)| pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_some());
+    world.settle();
+    assert!(!world.pods_of("a").into_iter().any(has_node), "{}", world.log.join("\n"));
+    world.seen.pod_gangs.insert(Key::new(NAMESPACE, "a"), gang);
+    world.settle();
+    assert_eq!(world.show(), "a: r0n0 r0n1");
 }
 
 /// What follows from the pods of a gang is said where no operator says it.
