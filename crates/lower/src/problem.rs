@@ -211,7 +211,8 @@ pub fn problem(observed: &Observed<'_>) -> Result<Problem, Vec<Fault>> {
     let offers = tokens::Offers::of(&vectors.resources, &nodes, columns.column(label::HOSTNAME));
     drop((kinds, columns));
     let mut astray = assemble::Notes::default();
-    let placed = assemble::nodes(nodes.list, &zones, &vectors, &offers);
+    let mut placed = assemble::nodes(nodes.list, &zones, &vectors, &offers);
+    zones.charge(&mut placed.nodes, &pods, &vectors);
     let occupants = assemble::occupants(&pods, &members, &placed, &vectors, &mut astray);
     let origins = drafts.iter().map(|draft| Origin { kind: draft.kind, name: drafts::gang_name(draft.meta) }).collect();
     let gangs = assemble::gangs(drafts, &pods, &placed, &vectors, &mut astray);

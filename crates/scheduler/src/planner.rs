@@ -34,6 +34,9 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// No time that a plan names is nearer than this.
 const SOONEST: Duration = Duration::from_millis(100);
 
+/// Tells of what was seen whether it is all that has to be decided on together.
+pub type Whole = Arc<dyn Fn(&Seen) -> bool + Send + Sync>;
+
 /// Who decides.
 pub struct Planner {
     pub index: Arc<Index>,
@@ -47,6 +50,7 @@ pub struct Planner {
     pub timers: bool,
     /// How long events are gathered before they are decided on.
     pub gather: Duration,
+    pub is_whole: Whole,
     pub events: Events,
     pub metrics: Metrics,
     /// The last generation of the index after which there was nothing to do.
@@ -71,6 +75,10 @@ impl Planner {
                 info!("deciding again");
             }
             let ground = Ground { seen: Arc::new(self.index.seen()), at: Instant::now() };
+            if !(self.is_whole)(&ground.seen) {
+                self.index.changed(generation).await;
+                continue;
+            }
             let plan = self.decide(&ground.seen, &mut memory);
             let took = ground.at.elapsed();
             self.metrics.planned(took, &plan.figures);

@@ -17,7 +17,8 @@ use crate::ask::Asker;
 use crate::follow::Follower;
 use crate::index::Index;
 use crate::metrics::Metrics;
-use crate::planner::Planner;
+use crate::planner::{Planner, Whole};
+use crate::seen::Seen;
 use crate::settings::Settings;
 use crate::view::View;
 use crate::watches;
@@ -42,6 +43,9 @@ pub struct Options {
     pub timers: bool,
     /// How long events are gathered before they are decided on: what happens at one moment is told one by one.
     pub gather: Duration,
+    /// Nothing is decided on what this says is not whole. Everything is, but to tests that change several objects at what is to be one
+    /// moment.
+    pub is_whole: Whole,
     /// The oldest view of the cluster that is acted on. Watches last half as long.
     pub max_age: Duration,
     /// Requests that are under way at once.
@@ -58,6 +62,7 @@ impl Options {
             now: Arc::new(Timestamp::now),
             timers: true,
             gather: Duration::from_millis(5),
+            is_whole: Arc::new(|_| true),
             max_age: Duration::from_secs(6),
             in_flight: 32,
         }
@@ -160,6 +165,12 @@ impl Scheduler {
         }
     }
 
+    /// Tells, at any time, what was seen.
+    pub fn seen(&self) -> impl Fn() -> Seen + Clone + Send + Sync + 'static {
+        let index = Arc::clone(&self.index);
+        move || index.seen()
+    }
+
     /// Resolves when nothing is being done, and a decision on all that was seen found nothing to do now.
     pub fn settled(&self) -> impl Future<Output = ()> + Send + 'static {
         let (mut settled, index) = (self.settled.subscribe(), Arc::clone(&self.index));
@@ -223,6 +234,7 @@ impl Scheduler {
             now: Arc::clone(now),
             timers: self.options.timers,
             gather: self.options.gather,
+            is_whole: Arc::clone(&self.options.is_whole),
             events: Events::start(self.client.clone(), CONTROLLER, self.options.identity.clone(), Arc::clone(now)),
             metrics: self.metrics.clone(),
             settled: Arc::clone(&self.settled),

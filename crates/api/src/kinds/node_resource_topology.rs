@@ -62,6 +62,12 @@ impl NodeZoneResource {
         let fields = [("available", &self.available), ("allocatable", &self.allocatable), ("capacity", &self.capacity)];
         fields.into_iter().find_map(|(field, value)| Some((field, value.as_ref()?)))
     }
+
+    /// All that pods may use, and the field that says so.
+    pub fn all(&self) -> Option<(&'static str, &Quantity)> {
+        let fields = [("allocatable", &self.allocatable), ("capacity", &self.capacity)];
+        fields.into_iter().find_map(|(field, value)| Some((field, value.as_ref()?)))
+    }
 }
 
 fn metadata_schema(_: &mut SchemaGenerator) -> Schema {

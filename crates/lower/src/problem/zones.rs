@@ -1,19 +1,33 @@
 //! Zones inside nodes (NUMA), from NodeResourceTopologies.
+//!
+//! An agent reports what is free, and it does so some time after a pod has come. So what was given to pods in a zone is also taken off
+//! all that there is, and the less of both counts.
 
+use super::amounts::Vectors;
 use super::faults::{Faults, Of};
+use super::pods::{Pods, State};
 use super::quantity;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use trellis_api::field::{FieldError, Path};
 use trellis_api::kinds::{NodeResourceTopology, NodeZone};
-use trellis_engine::Zone;
+use trellis_engine::{Node, Zone};
 
 const KIND: &str = "NodeResourceTopology";
 
-/// A zone, and what is free in it, by resource.
+/// A zone, and what it has, by resource.
 #[derive(Debug)]
 struct Found<'a> {
     name: &'a str,
-    free: Vec<(&'a str, i64)>,
+    resources: Vec<Offer<'a>>,
+}
+
+/// What a zone has of a resource.
+#[derive(Debug)]
+struct Offer<'a> {
+    resource: &'a str,
+    free: i64,
+    /// All there is, where that is told.
+    all: Option<i64>,
 }
 
 /// The zones of all nodes, by the nodes' names.
@@ -43,8 +57,8 @@ impl<'a> Zones<'a> {
                     let path = Path::new("zones").index(z).child("name");
                     faults.push(FieldError::required(&path, "zones are told apart by their names"));
                 }
-                let free = free(zone, &Path::new("zones").index(z), i, &mut totals, &mut faults);
-                zones.push(Found { name: &zone.name, free });
+                let resources = offers(zone, &Path::new("zones").index(z), i, &mut totals, &mut faults);
+                zones.push(Found { name: &zone.name, resources });
             }
             zones.sort_by_key(|zone| zone.name);
             for zone in zones.windows(2).filter(|pair| pair[0].name == pair[1].name).map(|pair| &pair[0]) {
@@ -71,27 +85,58 @@ impl<'a> Zones<'a> {
     pub fn of(&self, node: &str, resources: &[String]) -> Vec<Zone> {
         let zone = |found: &Found<'_>| {
             let mut available = vec![None; resources.len()];
-            for (name, amount) in &found.free {
+            for offer in &found.resources {
                 // What no node offers and no pod asks for is of no interest.
-                if let Ok(place) = resources.binary_search_by(|resource| resource.as_str().cmp(name)) {
-                    available[place] = Some(*amount);
+                if let Some(place) = place(resources, offer.resource) {
+                    available[place] = Some(offer.free);
                 }
             }
             Zone { name: found.name.to_owned(), available }
         };
         self.0.get(node).into_iter().flatten().map(zone).collect()
     }
+
+    /// Leaves of nodes, which are sorted by name, no more than what has not been given to pods.
+    pub fn charge(&self, nodes: &mut [Node], pods: &Pods<'_>, vectors: &Vectors) {
+        if self.0.is_empty() {
+            return;
+        }
+        let mut given: BTreeMap<(usize, usize), Vec<i64>> = BTreeMap::new();
+        for pod in &pods.list {
+            let (State::Bound(node) | State::Leaving(node), Some(zone)) = (pod.state, pod.zone) else { continue };
+            let Ok(node) = nodes.binary_search_by(|known| known.name.as_str().cmp(node)) else { continue };
+            let zones = &nodes[node].zones;
+            let Ok(zone) = zones.binary_search_by(|known| known.name.as_str().cmp(zone)) else { continue };
+            let sum = given.entry((node, zone)).or_insert_with(|| vec![0; vectors.resources.len()]);
+            sum.iter_mut().zip(&**vectors.get(pod.request)).for_each(|(sum, amount)| *sum += amount);
+        }
+        for ((node, zone), given) in given {
+            let found = self.0.get(nodes[node].name.as_str()).and_then(|zones| zones.get(zone));
+            for offer in found.into_iter().flat_map(|found| &found.resources) {
+                if let (Some(all), Some(place)) = (offer.all, place(&vectors.resources, offer.resource)) {
+                    let left = all.saturating_sub(given[place]).max(0);
+                    let available = &mut nodes[node].zones[zone].available[place];
+                    *available = available.map(|available| available.min(left));
+                }
+            }
+        }
+    }
 }
 
-/// What is free in a zone.
-fn free<'a>(
+/// The place of a resource.
+fn place(resources: &[String], name: &str) -> Option<usize> {
+    resources.binary_search_by(|resource| resource.as_str().cmp(name)).ok()
+}
+
+/// What a zone has.
+fn offers<'a>(
     zone: &'a NodeZone,
     path: &Path,
     object: usize,
     totals: &mut BTreeMap<&'a str, Total>,
     faults: &mut Of<'_>,
-) -> Vec<(&'a str, i64)> {
-    let (mut free, mut seen) = (Vec::new(), BTreeSet::new());
+) -> Vec<Offer<'a>> {
+    let (mut offers, mut seen) = (Vec::new(), BTreeSet::new());
     for (r, resource) in zone.resources.iter().enumerate() {
         let path = path.child("resources").index(r);
         if !seen.insert(resource.name.as_str()) {
@@ -102,6 +147,15 @@ fn free<'a>(
             faults.push(FieldError::required(&path.child("available"), "what is free of the resource (e.g. '4')"));
             continue;
         };
+        let mut all = None;
+        if let Some((field, text)) = resource.all() {
+            match quantity::amount(&resource.name, &text.0) {
+                Ok(amount) => all = Some(amount),
+                Err(fault) => faults.push(FieldError::invalid(&path.child(field), text.0.as_str(), fault)),
+            }
+        }
+        // What is there in all has been looked at.
+        let is_reported = field == "available";
         let path = path.child(field);
         match quantity::amount(&resource.name, &text.0) {
             Ok(amount) => {
@@ -111,10 +165,11 @@ fn free<'a>(
                 if amount > total.most {
                     *total = Total { sum: total.sum, most: amount, object, path };
                 }
-                free.push((resource.name.as_str(), amount));
+                offers.push(Offer { resource: &resource.name, free: amount, all });
             }
+            Err(_) if !is_reported => {}
             Err(fault) => faults.push(FieldError::invalid(&path, text.0.as_str(), fault)),
         }
     }
-    free
+    offers
 }

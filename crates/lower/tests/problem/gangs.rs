@@ -307,6 +307,47 @@ team/g prio 0
     assert_eq!(zones, [("node-0", free(0)), ("node-1", free(3500))]);
 }
 
+/// What is free is reported some time after a pod has come; until then the pod is taken off all that there is.
+#[test]
+fn what_pods_were_given_in_a_zone_is_not_free_whatever_is_reported() {
+    let zone = |name: &str, cpu: Value| json!({ "name": name, "type": "Node", "resources": [cpu] });
+    let zones = json!([
+        zone("a", json!({ "name": "cpu", "capacity": 9, "allocatable": 8, "available": 8 })),
+        zone("b", json!({ "name": "cpu", "capacity": 8, "available": 1 })),
+        zone("c", json!({ "name": "cpu", "allocatable": 8 })),
+        zone("d", json!({ "name": "cpu", "available": 8 })),
+        zone("e", json!({ "name": "cpu", "allocatable": 1, "available": 1 })),
+    ]);
+    let in_zone = |name: &str, zone: &str, more: Value| {
+        let mut object = pod(
+            name,
+            &json!({
+                "metadata": { "annotations": { "trellis.dev/numa-zone": zone } },
+                "spec": { "nodeName": "n0", "containers": [{ "resources": { "requests": { "cpu": 3 } } }] },
+            }),
+        );
+        merge(&mut object, &more);
+        object
+    };
+    let values = [
+        node("n0", &json!({})),
+        json!({ "kind": "NodeResourceTopology", "metadata": { "name": "n0" }, "zones": zones }),
+        in_zone("a0", "a", json!({})),
+        // On its way out it is still there, and once it is done it is not.
+        in_zone("a1", "a", json!({ "metadata": { "deletionTimestamp": "2026-01-01T00:00:00Z" } })),
+        in_zone("a2", "a", json!({ "status": { "phase": "Succeeded" } })),
+        in_zone("b0", "b", json!({})),
+        in_zone("c0", "c", json!({})),
+        in_zone("d0", "d", json!({})),
+        in_zone("e0", "e", json!({})),
+    ];
+    let cluster = posed(&values).cluster;
+    let cpu = cluster.resources.iter().position(|name| name == "cpu").expect("cpu");
+    let free: Vec<_> = cluster.nodes[0].zones.iter().map(|zone| (zone.name.as_str(), zone.available[cpu])).collect();
+    let thousands = [("a", 2), ("b", 1), ("c", 5), ("d", 8), ("e", 0)];
+    assert_eq!(free, thousands.map(|(name, cores)| (name, Some(cores * 1000))));
+}
+
 /// In a running cluster our gate holds pods back; those of a scaled gang are known, so that their base can reckon with them.
 #[test]
 fn members_of_a_scaled_gang_that_are_held_back_are_known() {

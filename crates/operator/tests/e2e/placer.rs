@@ -3,18 +3,18 @@
 //! To the stand-in nodes are opened and closed by telling it; to the scheduler they are uncordoned and cordoned, as people do it.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::Node;
 use kube::api::{Patch, PatchParams};
-use kube::{Api, Client};
+use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use trellis_cluster::nodes::Now;
 use trellis_lifecycle::Kind;
+use trellis_scheduler::seen::{ByKey, Seen};
 use trellis_scheduler::{Options, Scheduler, Settings};
 
 use crate::binder::{Binder, Versions};
@@ -35,6 +35,7 @@ pub enum Placer {
 /// The scheduler, and the nodes that are opened and closed to it.
 pub struct Ours {
     client: Client,
+    namespace: String,
     scheduler: Arc<Running>,
 }
 
@@ -42,6 +43,34 @@ pub struct Ours {
 pub struct Running {
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
+    told: Arc<Told>,
+    /// What it has seen.
+    seen: Box<dyn Fn() -> Seen + Send + Sync>,
+}
+
+/// Nodes that are being closed, or opened, and whether it was seen. Each is an object of its own, and a scenario opens several at one
+/// moment: until all of that is seen, nothing is decided.
+#[derive(Default)]
+struct Told(Mutex<BTreeMap<String, bool>>);
+
+impl Told {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, bool>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell(&self, nodes: &[String], closed: bool) {
+        self.lock().extend(nodes.iter().map(|node| (node.clone(), closed)));
+    }
+
+    fn is_seen(&self, seen: &Seen) -> bool {
+        let is_closed = |node: &str| {
+            let spec = seen.nodes.get(node)?.spec.as_ref();
+            Some(spec.and_then(|spec| spec.unschedulable).unwrap_or(false))
+        };
+        let mut told = self.lock();
+        told.retain(|node, closed| is_closed(node) != Some(*closed));
+        told.is_empty()
+    }
 }
 
 impl Drop for Running {
@@ -52,17 +81,22 @@ impl Drop for Running {
 }
 
 impl Running {
-    /// Starts a scheduler that serves its own name, alone. Where nodes are opened one after the other, it looks once all are.
-    pub async fn start(client: Client, now: Now, gather: Duration) -> Self {
-        let mut options = Options::new(Settings::default(), "scheduler-1".to_owned());
-        (options.now, options.gather) = (now, gather);
+    /// Starts a scheduler that serves its own name, alone.
+    pub async fn start(client: Client, now: Now) -> Self {
+        let told: Arc<Told> = Arc::default();
+        let is_whole = {
+            let told = Arc::clone(&told);
+            Arc::new(move |seen: &Seen| told.is_seen(seen))
+        };
+        let options = Options { now, is_whole, ..Options::new(Settings::default(), "scheduler-1".to_owned()) };
         let scheduler = Scheduler::start(client, options).await.expect("the scheduler starts");
+        let seen = Box::new(scheduler.seen());
         let (stop, mut stopped) = watch::channel(false);
         let task = tokio::spawn(async move {
             let until = async move { drop(stopped.wait_for(|stop| *stop).await) };
             scheduler.run(until).await.expect("it runs until it is told to stop");
         });
-        Self { stop, task }
+        Self { stop, task, told, seen }
     }
 }
 
@@ -73,8 +107,8 @@ impl Placer {
     }
 
     /// The scheduler, which may serve others as well.
-    pub fn ours(client: &Client, scheduler: Arc<Running>) -> Self {
-        Self::Ours(Ours { client: client.clone(), scheduler })
+    pub fn ours(client: &Client, namespace: &str, scheduler: Arc<Running>) -> Self {
+        Self::Ours(Ours { client: client.clone(), namespace: namespace.to_owned(), scheduler })
     }
 
     /// Lets it use these nodes.
@@ -102,11 +136,11 @@ impl Placer {
         }
     }
 
-    /// Waits until all that it has seen is dealt with, and says what that was; the scheduler does not tell.
-    pub async fn settled(&self) -> Option<Versions> {
+    /// Says what it has seen, the stand-in once that is dealt with. The scheduler is at work for others too, and says so at once.
+    pub async fn settled(&self) -> Versions {
         match self {
-            Self::StandIn(binder) => Some(binder.settled().await),
-            Self::Ours(_) => None,
+            Self::StandIn(binder) => binder.settled().await,
+            Self::Ours(ours) => ours.seen(),
         }
     }
 
@@ -115,8 +149,23 @@ impl Placer {
 }
 
 impl Ours {
+    /// The versions of its kinds, in the namespace of the scenario.
+    fn seen(&self) -> Versions {
+        fn of<T: ResourceExt>(kind: Kind, namespace: &str, objects: &ByKey<T>) -> Versions {
+            let ours = objects.iter().filter(|(key, _)| *key.namespace == *namespace);
+            let version = |object: &T| object.resource_version().unwrap_or_default();
+            ours.map(|(key, object)| ((kind, key.name.to_string()), version(object))).collect()
+        }
+        let seen = (self.scheduler.seen)();
+        let mut versions = of(Kind::Pod, &self.namespace, &seen.pods);
+        versions.extend(of(Kind::PodGang, &self.namespace, &seen.pod_gangs));
+        versions.extend(of(Kind::KaiPodGroup, &self.namespace, &seen.pod_groups));
+        versions
+    }
+
     async fn cordon(&self, nodes: &[String], closed: bool) {
         assert!(!self.scheduler.task.is_finished(), "the scheduler has ended");
+        self.scheduler.told.tell(nodes, closed);
         cordon(&self.client, nodes, closed).await;
     }
 }

@@ -44,9 +44,6 @@ const OPERATOR_ACCOUNT: &str = "trellis-operator";
 /// How many simulated nodes there are.
 const NODES: usize = 30;
 
-/// Nodes that a scenario opens at once are open within this time.
-const GATHER: Duration = Duration::from_millis(250);
-
 /// Runs everything that has to do with the real server, since clients belong to the runtime that made them.
 pub static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime")
@@ -160,7 +157,7 @@ impl Cluster {
             let mut cluster = Self::real(plane, Placing::Ours).await;
             let mode = Mode { timers: true, webhooks: true };
             cluster.shared = Some(Running::start(&cluster, &configuration(), mode).await);
-            let scheduler = placer::Running::start(cluster.client.clone(), cluster.now.clone(), GATHER).await;
+            let scheduler = placer::Running::start(cluster.client.clone(), cluster.now.clone()).await;
             cluster.scheduler = Some(Arc::new(scheduler));
             Arc::new(cluster)
         };

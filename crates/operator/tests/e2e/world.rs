@@ -104,11 +104,9 @@ impl World {
             Placing::Ours => {
                 let scheduler = match &cluster.scheduler {
                     Some(shared) => Arc::clone(shared),
-                    None => Arc::new(
-                        placer::Running::start(client.clone(), cluster.now.clone(), Duration::from_millis(5)).await,
-                    ),
+                    None => Arc::new(placer::Running::start(client.clone(), cluster.now.clone()).await),
                 };
-                Placer::ours(&client, scheduler)
+                Placer::ours(&client, &namespace, scheduler)
             }
         };
         let operator = match &cluster.shared {
@@ -196,7 +194,7 @@ impl World {
         }
         let rest = async {
             let (mut before, mut same) = (self.versions().await, 0);
-            // The scheduler does not tell when it has seen everything, so it is given the time to.
+            // The scheduler does not tell when it has dealt with everything, so it is given the time to.
             let mut ticks = tokio::time::interval(Duration::from_millis(40));
             while same < WHILE {
                 if matches!(self.placer, Placer::Ours(_)) {
@@ -205,8 +203,7 @@ impl World {
                 let placed_on = self.placer.settled().await;
                 let after = self.versions().await;
                 let for_placer = after.iter().filter(|((kind, _), _)| Placer::KINDS.contains(kind));
-                let placer_saw = placed_on.as_ref().is_none_or(|seen| for_placer.eq(seen));
-                let all_saw = placer_saw && self.observer.view().versions() == after;
+                let all_saw = for_placer.eq(&placed_on) && self.observer.view().versions() == after;
                 same = if all_saw && before == after { same + 1 } else { 0 };
                 before = after;
             }

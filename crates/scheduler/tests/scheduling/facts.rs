@@ -203,3 +203,36 @@ fn what_is_passed_over_is_said_on_the_gang() {
     let told = notes.iter().find(|note| note.reason == "PassedOver").expect("a note");
     assert!(told.warning && told.message.contains("spec.affinity.podAffinity.preferred"), "{}", told.message);
 }
+
+/// Zones of a node are given away by what was given, also while nobody has reported yet that they are in use.
+#[test]
+fn a_zone_is_given_once() {
+    let mut world = World::new(1, 1);
+    let levels = json!([{ "domain": "host", "key": HOST }, { "domain": "numa", "key": "numa" }]);
+    let topology = json!({
+        "apiVersion": "grove.io/v1alpha1", "kind": "ClusterTopology", "metadata": { "name": "grove-topology" },
+        "spec": { "levels": levels },
+    });
+    let topology = Arc::new(serde_json::from_value(topology).expect("a topology"));
+    world.seen.cluster_topologies.insert("grove-topology".into(), topology);
+    let zone = |name: &str| {
+        let gpus = json!({ "name": "nvidia.com/gpu", "capacity": "4", "allocatable": "4", "available": "4" });
+        json!({ "name": name, "type": "Node", "resources": [gpus] })
+    };
+    let zones = json!({ "metadata": { "name": "r0n0" }, "zones": [zone("z0"), zone("z1")] });
+    let zones = Arc::new(serde_json::from_value(zones).expect("zones"));
+    world.seen.node_resource_topologies.insert("r0n0".into(), zones);
+    for gang in ["a", "b", "c", "d", "e"] {
+        world.gang(gang, "w*1/1@2", Some("numa"), |_| {});
+        world.settle();
+    }
+    assert_eq!(world.show(), "a: r0n0\nb: r0n0\nc: r0n0\nd: r0n0\ne: -", "{}", world.log.join("\n"));
+    let given = |zone: &str| {
+        let is_there = |pod: &&Arc<Pod>| {
+            let annotations = pod.metadata.annotations.as_ref();
+            annotations.and_then(|all| all.get(annotation::NUMA_ZONE)).is_some_and(|name| name == zone)
+        };
+        world.seen.pods.values().filter(is_there).count()
+    };
+    assert_eq!((given("z0"), given("z1")), (2, 2));
+}

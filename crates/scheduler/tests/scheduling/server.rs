@@ -3,6 +3,7 @@
 use crate::world::{World, node_of};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use std::sync::Arc;
+use trellis_api::names::annotation;
 use trellis_scheduler::plan::{Bind, Kind, Plan, Target};
 use trellis_scheduler::seen::Key;
 
@@ -136,6 +137,9 @@ impl World {
         let pod = Arc::make_mut(pod);
         pod.metadata.resource_version = Some(version);
         pod.spec.get_or_insert_default().node_name = Some(bind.node.clone());
+        if let Some(zone) = &bind.zone {
+            pod.metadata.annotations.get_or_insert_default().insert(annotation::NUMA_ZONE.to_owned(), zone.clone());
+        }
         pod.status.get_or_insert_default().phase = Some("Running".to_owned());
         true
     }
