@@ -676,6 +676,9 @@ pub struct SimulateArgs {
     /// Where files of runs go in which something was found
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub journals: PathBuf,
+    /// Say on stderr what operator and scheduler log
+    #[arg(short, long)]
+    pub verbose: bool,
     /// Form of the output
     #[arg(short, long, value_enum, default_value_t = SimulateOutput::Table)]
     pub output: SimulateOutput,

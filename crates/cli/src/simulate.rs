@@ -10,15 +10,20 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result};
 use serde_json::json;
+use trellis_api::kinds::config::{LogFormat, LogLevel};
 use trellis_simulate::{Options, Report, journal, run as play};
 
 use crate::args::{SimulateArgs, SimulateOutput};
+use crate::logs;
 
 /// Progress is told whenever so many events have gone by.
 const TOLD_EVERY: usize = 1_000;
 
 /// Plays what was asked for; whether nothing was found.
 pub fn run(args: &SimulateArgs) -> Result<bool> {
+    if args.verbose {
+        logs::start(LogLevel::Debug, LogFormat::Text);
+    }
     let begun = Instant::now();
     let (runs, events) = match &args.replay {
         Some(file) => replayed(file)?,

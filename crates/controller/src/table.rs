@@ -1,8 +1,8 @@
 //! The objects of one kind, as the API was last seen to hold them.
 //!
 //! A table is fed by a watch and by the answers to our own writes, whichever comes first: of two versions of an object the newer counts,
-//! and what we saw go does not come back because an older event is late. So a decision after a write sees that write. That is a courtesy,
-//! not a promise: every write has to be safe on any view.
+//! and what went does not come back because an event or an answer is late. So a decision after a write sees that write. That is a
+//! courtesy, not a promise: every write has to be safe on any view.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -21,8 +21,10 @@ pub fn name_of(metadata: &ObjectMeta) -> Name {
 #[derive(Debug)]
 pub struct Table<T> {
     objects: BTreeMap<Name, Entry<T>>,
-    /// Uids that we saw go, until the watch says so too.
+    /// Uids that we saw go, until the watch says so too, and those that the last list did not have any more.
     gone: HashSet<String>,
+    /// The newest version that the watch has told of. It tells everything in order: what is older and not there has gone since.
+    watched: u64,
     /// While a list comes in: what it has named, and what we wrote meanwhile.
     listing: Option<HashSet<Name>>,
     listed: bool,
@@ -37,7 +39,7 @@ struct Entry<T> {
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Self { objects: BTreeMap::new(), gone: HashSet::new(), listing: None, listed: false }
+        Self { objects: BTreeMap::new(), gone: HashSet::new(), watched: 0, listing: None, listed: false }
     }
 }
 
@@ -50,21 +52,46 @@ pub enum Put<T> {
     New(Option<Arc<T>>),
 }
 
+/// The version of something that was seen last, whatever version it has.
+const LAST: u64 = u64::MAX;
+
 /// Versions are compared as numbers. One that is none is taken to be the newest, so that what is seen last counts.
 fn version_of(metadata: &ObjectMeta) -> u64 {
-    metadata.resource_version.as_deref().and_then(|version| version.parse().ok()).unwrap_or(u64::MAX)
+    metadata.resource_version.as_deref().and_then(|version| version.parse().ok()).unwrap_or(LAST)
 }
 
 impl<T> Table<T> {
-    /// Takes a version of an object.
+    /// Takes a version of an object that a watch or a list has told of.
     pub fn put(&mut self, metadata: &ObjectMeta, object: impl FnOnce() -> T) -> Put<T> {
+        self.has_watched(metadata);
+        self.take_in(metadata, object)
+    }
+
+    /// Takes a version of an object that an answer to a request of ours has told of.
+    pub fn answered(&mut self, metadata: &ObjectMeta, object: impl FnOnce() -> T) -> Put<T> {
+        let uid = metadata.uid.as_deref().unwrap_or_default();
+        let is_there = self.objects.get(&name_of(metadata)).is_some_and(|known| known.uid == uid);
+        if !is_there && version_of(metadata) <= self.watched {
+            return Put::Old;
+        }
+        self.take_in(metadata, object)
+    }
+
+    fn has_watched(&mut self, metadata: &ObjectMeta) {
+        let version = version_of(metadata);
+        if version != LAST {
+            self.watched = self.watched.max(version);
+        }
+    }
+
+    fn take_in(&mut self, metadata: &ObjectMeta, object: impl FnOnce() -> T) -> Put<T> {
         let name = name_of(metadata);
         if let Some(listing) = &mut self.listing {
             listing.insert(name.clone());
         }
         let uid = metadata.uid.clone().unwrap_or_default();
         let version = version_of(metadata);
-        let is_old = |known: &Entry<T>| known.version >= version && version != u64::MAX;
+        let is_old = |known: &Entry<T>| known.version >= version && version != LAST;
         if self.gone.contains(&uid) || self.objects.get(&name).is_some_and(is_old) {
             return Put::Old;
         }
@@ -72,10 +99,12 @@ impl<T> Table<T> {
         Put::New(former.map(|entry| entry.object))
     }
 
-    /// Forgets the object, if it is the one with this uid; returns it. For what a watch says.
-    pub fn remove(&mut self, name: &Name, uid: &str) -> Option<Arc<T>> {
+    /// Forgets the object with this name and uid, if it is there; returns it. For what a watch says.
+    pub fn remove(&mut self, metadata: &ObjectMeta) -> Option<Arc<T>> {
+        self.has_watched(metadata);
+        let uid = metadata.uid.as_deref().unwrap_or_default();
         self.gone.remove(uid);
-        self.take(name, uid)
+        self.take(&name_of(metadata), uid)
     }
 
     /// Forgets the object, if it is the one with this uid; returns it. For what we found out ourselves: until the watch says so too,
@@ -126,7 +155,10 @@ impl<T> Table<T> {
         self.listed = true;
         self.gone.clear();
         let Some(named) = self.listing.take() else { return Vec::new() };
-        self.objects.extract_if(.., |name, _| !named.contains(name)).map(|(_, entry)| entry.object).collect()
+        let missing: Vec<Entry<T>> =
+            self.objects.extract_if(.., |name, _| !named.contains(name)).map(|(_, entry)| entry).collect();
+        self.gone.extend(missing.iter().map(|entry| entry.uid.clone()));
+        missing.into_iter().map(|entry| entry.object).collect()
     }
 }
 
@@ -147,9 +179,8 @@ mod tests {
         (String::new(), name.to_owned())
     }
 
-    /// Plays a script of `+name/uid/version` (seen or answered), `-name/uid` (the watch saw it go), `!name/uid` (we did), `~name/uid`
-    /// (amended), `[` and `]` (a list),
-    /// and looks at what is left, as `name/uid/version`.
+    /// Plays a script of `+name/uid/version` (seen), `=name/uid/version` (answered), `-name/uid/version` (the watch saw it go), `!name/uid`
+    /// (we did), `~name/uid` (amended), `[` and `]` (a list), and looks at what is left, as `name/uid/version`.
     fn check(script: &str, expected: &str) {
         let mut table: Table<String> = Table::default();
         for word in script.split_whitespace() {
@@ -159,7 +190,10 @@ mod tests {
                 ("+", [object, uid, version]) => {
                     table.put(&metadata(object, uid, version), || rest.to_owned());
                 }
-                ("-", [object, uid]) => drop(table.remove(&name(object), uid)),
+                ("=", [object, uid, version]) => {
+                    table.answered(&metadata(object, uid, version), || rest.to_owned());
+                }
+                ("-", [object, uid, version]) => drop(table.remove(&metadata(object, uid, version))),
                 ("!", [object, uid]) => drop(table.forget(&name(object), uid)),
                 ("~", [object, uid]) => drop(table.amend(&name(object), uid, |known| known.push('~'))),
                 ("[", _) => table.begin_list(),
@@ -183,11 +217,26 @@ mod tests {
     #[test]
     fn what_we_saw_go_does_not_come_back() {
         check("+a/1/5 !a/1 +a/1/6", "");
-        check("+a/1/5 !a/1 +a/1/6 -a/1 +a/2/8", "a/2/8");
-        check("+a/1/5 !a/1 +a/2/8 -a/1", "a/2/8");
+        check("+a/1/5 !a/1 +a/1/6 -a/1/7 +a/2/8", "a/2/8");
+        check("+a/1/5 !a/1 =a/2/8 -a/1/7", "a/2/8");
         // Who did not know it did not see it go.
         check("!a/1 +a/1/6", "a/1/6");
-        check("+a/2/7 -a/1", "a/2/7");
+        check("+a/2/7 -a/1/6", "a/2/7");
+    }
+
+    #[test]
+    fn what_the_watch_saw_go_does_not_come_back_with_a_late_answer() {
+        // A deletion that only marks it; it is gone before the answer is here.
+        check("+a/1/5 +a/1/6 -a/1/7 =a/1/6", "");
+        // A creation.
+        check("+a/1/5 -a/1/6 =a/1/5", "");
+        check("+a/1/5 -a/1/7 +a/2/8 =a/1/6", "a/2/8");
+        // Nothing is known of it yet; or what is known is older.
+        check("+b/2/4 =a/1/5", "a/1/5 b/2/4");
+        check("+a/1/5 +b/2/9 =a/1/7", "a/1/7 b/2/9");
+        check("+a/1/5 -a/1/7 =a/2/8", "a/2/8");
+        // Versions that are no numbers tell nothing.
+        check("+b/2/x =a/1/5", "a/1/5 b/2/x");
     }
 
     #[test]
@@ -202,7 +251,9 @@ mod tests {
         check("+a/1/5 +b/2/6 [ +a/1/5 ]", "a/1/5");
         // Written by us while the list came in.
         check("+a/1/5 [ +c/3/9 +a/1/5 ]", "a/1/5 c/3/9");
-        check("+a/1/5 [ ] +a/1/5", "a/1/5");
+        // The watch that follows tells what came later; an answer that is late does not count.
+        check("+a/1/5 [ ] +b/2/9 =a/1/8", "b/2/9");
+        check("+a/1/5 [ ] =a/1/6", "");
         check("+a/1/5 [", "a/1/5");
     }
 }

@@ -230,6 +230,16 @@ impl Actor {
         }
     }
 
+    /// Reads an object that decisions rest on, so that the next one knows it as it is. If it cannot be read, its watch will tell.
+    pub async fn look_at(&self, target: &Target) {
+        let Some(uid) = self.index.uid(target) else { return };
+        match self.read(target).await {
+            Ok(Some(text)) => self.heard(target.kind, &text, target.kind == Kind::DynamoGraphDeployment),
+            Ok(None) => self.index.absent(target, &uid).into_iter().for_each(|key| self.queue.add(key)),
+            Err(error) => debug!(error, name = target.name, "cannot look at what decisions rest on"),
+        }
+    }
+
     /// Whether what deletions rest on is still so, by a fresh look. What is not so any more is in the index afterwards.
     pub async fn confirmed(&self, confirm: &[Confirm]) -> Result<bool, Failure> {
         let looks = confirm.iter().map(|confirm| async move {

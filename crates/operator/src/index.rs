@@ -38,6 +38,13 @@ pub struct Table<T> {
     is_unserved: bool,
 }
 
+/// Who has told of a version of an object.
+#[derive(Clone, Copy)]
+enum Source {
+    Watch,
+    Answer,
+}
+
 impl<T> Default for Table<T> {
     fn default() -> Self {
         Self { objects: table::Table::default(), of: HashMap::new(), is_unserved: false }
@@ -56,9 +63,12 @@ fn home_of(metadata: &ObjectMeta) -> Option<Key> {
 
 impl<T: Kept> Table<T> {
     /// Takes a version of an object.
-    fn put(&mut self, object: T) -> Put<T> {
+    fn put(&mut self, object: T, source: Source) -> Put<T> {
         let metadata = object.metadata().clone();
-        let put = self.objects.put(&metadata, || object);
+        let put = match source {
+            Source::Watch => self.objects.put(&metadata, || object),
+            Source::Answer => self.objects.answered(&metadata, || object),
+        };
         if let Put::New(former) = &put {
             let (_, name) = name_of(&metadata);
             let home = home_of(&metadata);
@@ -84,8 +94,8 @@ impl<T: Kept> Table<T> {
     }
 
     /// Takes note that the watch saw the object go.
-    fn remove(&mut self, name: &Name, uid: &str) {
-        if let Some(removed) = self.objects.remove(name, uid) {
+    fn remove(&mut self, metadata: &ObjectMeta) {
+        if let Some(removed) = self.objects.remove(metadata) {
             self.unlink(&removed);
         }
     }
@@ -447,12 +457,16 @@ impl Index {
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a version of an object; what that touches.
+    /// Takes a version of an object that a watch has told of; what that touches.
     pub fn put<T: Kept>(&self, object: T) -> Vec<Key> {
+        self.take(object, Source::Watch)
+    }
+
+    fn take<T: Kept>(&self, object: T, source: Source) -> Vec<Key> {
         let mut tables = self.tables();
         let mut keys = Vec::new();
         let (namespace, name) = name_of(object.metadata());
-        if let Put::New(former) = T::table(&mut tables).put(object) {
+        if let Put::New(former) = T::table(&mut tables).put(object, source) {
             // What it was touches too: a set may have referred to another topology before.
             let now = T::table(&mut tables).get(&namespace, &name).cloned();
             for object in former.iter().chain(&now) {
@@ -469,8 +483,7 @@ impl Index {
     /// Takes note that the watch saw an object go; what that touches.
     pub fn gone<T: Kept>(&self, object: &T) -> Vec<Key> {
         let mut tables = self.tables();
-        let uid = object.metadata().uid.as_deref().unwrap_or_default();
-        T::table(&mut tables).remove(&name_of(object.metadata()), uid);
+        T::table(&mut tables).remove(object.metadata());
         let mut keys = Vec::new();
         object.touches(&tables, &mut keys);
         keys
@@ -672,27 +685,30 @@ impl Index {
 
     /// Takes the answer to a write of ours.
     pub fn answered(&self, kind: Kind, text: &str) -> Result<Vec<Key>, serde_json::Error> {
+        fn told<T: Kept>(index: &Index, object: T) -> Vec<Key> {
+            index.take(object, Source::Answer)
+        }
         Ok(match kind {
-            Kind::DynamoGraphDeployment => self.put(Deployment::read(serde_json::from_str(text)?)),
-            Kind::PodCliqueSet => self.put(serde_json::from_str::<PodCliqueSet>(text)?),
-            Kind::ScalingGroup => self.put(serde_json::from_str::<PodCliqueScalingGroup>(text)?),
-            Kind::PodClique => self.put(serde_json::from_str::<PodClique>(text)?),
-            Kind::PodGang => self.put(serde_json::from_str::<PodGang>(text)?),
-            Kind::Pod => self.put(crate::watches::trimmed_pod(serde_json::from_str::<Pod>(text)?)),
-            Kind::Service => self.put(serde_json::from_str::<Service>(text)?),
-            Kind::ServiceAccount => self.put(serde_json::from_str::<ServiceAccount>(text)?),
-            Kind::Role => self.put(serde_json::from_str::<Role>(text)?),
-            Kind::RoleBinding => self.put(serde_json::from_str::<RoleBinding>(text)?),
-            Kind::Autoscaler => self.put(serde_json::from_str::<HorizontalPodAutoscaler>(text)?),
-            Kind::ResourceClaim => self.put(serde_json::from_str::<DynamicObject>(text)?),
-            Kind::KaiPodGroup => self.put(serde_json::from_str::<KaiPodGroup>(text)?),
-            Kind::ClusterTopology => self.put(serde_json::from_str::<ClusterTopology>(text)?),
-            Kind::KaiTopology => self.put(serde_json::from_str::<Topology>(text)?),
-            Kind::Pool => self.put(serde_json::from_str::<Pool>(text)?),
-            Kind::Workflow => self.put(serde_json::from_str::<Workflow>(text)?),
-            Kind::KaiQueue => self.put(serde_json::from_str::<Queue>(text)?),
-            Kind::PriorityClass => self.put(serde_json::from_str::<PriorityClass>(text)?),
-            Kind::ConfigMap => self.put(crate::watches::trimmed_files(serde_json::from_str::<ConfigMap>(text)?)),
+            Kind::DynamoGraphDeployment => told(self, Deployment::read(serde_json::from_str(text)?)),
+            Kind::PodCliqueSet => told(self, serde_json::from_str::<PodCliqueSet>(text)?),
+            Kind::ScalingGroup => told(self, serde_json::from_str::<PodCliqueScalingGroup>(text)?),
+            Kind::PodClique => told(self, serde_json::from_str::<PodClique>(text)?),
+            Kind::PodGang => told(self, serde_json::from_str::<PodGang>(text)?),
+            Kind::Pod => told(self, crate::watches::trimmed_pod(serde_json::from_str::<Pod>(text)?)),
+            Kind::Service => told(self, serde_json::from_str::<Service>(text)?),
+            Kind::ServiceAccount => told(self, serde_json::from_str::<ServiceAccount>(text)?),
+            Kind::Role => told(self, serde_json::from_str::<Role>(text)?),
+            Kind::RoleBinding => told(self, serde_json::from_str::<RoleBinding>(text)?),
+            Kind::Autoscaler => told(self, serde_json::from_str::<HorizontalPodAutoscaler>(text)?),
+            Kind::ResourceClaim => told(self, serde_json::from_str::<DynamicObject>(text)?),
+            Kind::KaiPodGroup => told(self, serde_json::from_str::<KaiPodGroup>(text)?),
+            Kind::ClusterTopology => told(self, serde_json::from_str::<ClusterTopology>(text)?),
+            Kind::KaiTopology => told(self, serde_json::from_str::<Topology>(text)?),
+            Kind::Pool => told(self, serde_json::from_str::<Pool>(text)?),
+            Kind::Workflow => told(self, serde_json::from_str::<Workflow>(text)?),
+            Kind::KaiQueue => told(self, serde_json::from_str::<Queue>(text)?),
+            Kind::PriorityClass => told(self, serde_json::from_str::<PriorityClass>(text)?),
+            Kind::ConfigMap => told(self, crate::watches::trimmed_files(serde_json::from_str::<ConfigMap>(text)?)),
         })
     }
 

@@ -125,7 +125,7 @@ impl Workers {
 
     /// One turn of a set, or of what becomes one: what is due is decided and done, until nothing is left.
     pub async fn turn(&self, key: &Key, about: Target, decide: impl Fn(&[Failure]) -> Plan) -> Turn {
-        let mut stale = 0;
+        let (mut stale, mut was_stale) = (0, false);
         for _ in 0..PASSES_MAX {
             let failures = self.attempts.failures(key);
             let plan = decide(&failures);
@@ -139,7 +139,13 @@ impl Workers {
                     stale = 0;
                     plan.notes.into_iter().for_each(|note| self.say(note));
                 }
-                Carried::Stale if stale < STALE_MAX => stale += 1,
+                Carried::Stale if stale < STALE_MAX => {
+                    stale += 1;
+                    // Whose objects these are may have gone: then all that is made is collected at once, and made again, until that is heard.
+                    if std::mem::replace(&mut was_stale, true) {
+                        self.actor.look_at(&about).await;
+                    }
+                }
                 Carried::Stale => {
                     let description = "the objects keep changing under our hands".to_owned();
                     return Turn::Failed(vec![Failure { code: "ERR_STALE".to_owned(), description }]);

@@ -150,7 +150,7 @@ impl Actor {
         for delete in plan.deletes {
             let actor = Arc::clone(self);
             let target = pod(&delete.namespace, &delete.pod);
-            self.index.deletes(&delete.uid);
+            self.index.deletes(&delete.version.uid);
             self.aside(Side::Delete(target), async move { (delete.site, actor.delete(&delete).await) });
         }
         for status in plan.statuses {
@@ -363,14 +363,14 @@ impl Actor {
     }
 
     async fn delete(&self, delete: &Delete) -> Outcome {
-        let target = pod(&delete.namespace, &delete.pod);
+        let (target, uid) = (pod(&delete.namespace, &delete.pod), &delete.version.uid);
         match self.asker.ask(&Message::delete(delete)).await {
-            Answer::Done(text) if stays(&text, &delete.uid) => self.took(Kind::Pod, &text),
+            Answer::Done(text) if stays(&text, uid) => self.took(Kind::Pod, &text),
             Answer::Done(_) => {
-                self.index.absent(&target, &delete.uid);
+                self.index.absent(&target, uid);
                 Outcome::Done(Version::default())
             }
-            other => self.otherwise(&target, &delete.uid, other).await,
+            other => self.otherwise(&target, uid, other).await,
         }
     }
 

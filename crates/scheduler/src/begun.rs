@@ -161,7 +161,7 @@ impl Picture<'_> {
             site,
             namespace: self.gangs[gang].id.namespace.clone(),
             pod: pod.metadata.name.clone()?,
-            uid: pod.metadata.uid.clone()?,
+            version: Version::of(&pod.metadata),
         })
     }
 

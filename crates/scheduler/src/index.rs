@@ -118,6 +118,13 @@ pub struct Index {
     changed: Notify,
 }
 
+/// Who has told of a version of an object.
+#[derive(Clone, Copy)]
+enum Source {
+    Watch,
+    Answer,
+}
+
 #[derive(Debug, Default)]
 struct State {
     seen: Seen,
@@ -165,13 +172,13 @@ impl Index {
         }
     }
 
-    /// Takes a version of an object, from a watch or as the answer to a write.
+    /// Takes a version of an object that a watch or a list has told of.
     pub fn put<T: Kept>(&self, object: T) {
-        self.take(object, same);
+        self.take(object, Source::Watch, same);
     }
 
-    /// The same; `same` tells whether two versions say the same, so that nobody has to be woken.
-    fn take<T: Kept>(&self, mut object: T, same: impl FnOnce(&T, &mut T) -> bool) {
+    /// Takes a version of an object; `same` tells whether two versions say the same, so that nobody has to be woken.
+    fn take<T: Kept>(&self, mut object: T, source: Source, same: impl FnOnce(&T, &mut T) -> bool) {
         object.trim();
         let name = name_of(object.metadata());
         let mut state = self.state();
@@ -179,7 +186,11 @@ impl Index {
         let table = T::table(tables);
         let says_the_same = table.get(&name).is_some_and(|former| same(&**former, &mut object));
         let metadata = object.metadata().clone();
-        let Put::New(_) = table.put(&metadata, || object) else { return };
+        let put = match source {
+            Source::Watch => table.put(&metadata, || object),
+            Source::Answer => table.answered(&metadata, || object),
+        };
+        let Put::New(_) = put else { return };
         if T::IS_WRITTEN || !says_the_same {
             // An object that says the same stays the one that decisions rest on.
             T::show(seen, &name, table.get(&name).cloned());
@@ -190,9 +201,7 @@ impl Index {
 
     /// Takes note that a watch saw an object go.
     pub fn gone<T: Kept>(&self, metadata: &ObjectMeta) {
-        self.take_away::<T>(&name_of(metadata), |table, name| {
-            table.remove(name, metadata.uid.as_deref().unwrap_or_default())
-        });
+        self.take_away::<T>(&name_of(metadata), |table, _| table.remove(metadata));
     }
 
     /// Takes note that we know the object of this uid to be gone.
@@ -231,9 +240,9 @@ impl Index {
     /// Takes the answer to a write: the object as it is now.
     pub fn answered(&self, kind: Kind, text: &str) -> Result<(), serde_json::Error> {
         match kind {
-            Kind::PodGang => self.put(serde_json::from_str::<PodGang>(text)?),
-            Kind::PodGroup => self.put(serde_json::from_str::<KaiPodGroup>(text)?),
-            Kind::Pod => self.put(serde_json::from_str::<Pod>(text)?),
+            Kind::PodGang => self.take(serde_json::from_str::<PodGang>(text)?, Source::Answer, same),
+            Kind::PodGroup => self.take(serde_json::from_str::<KaiPodGroup>(text)?, Source::Answer, same),
+            Kind::Pod => self.take(serde_json::from_str::<Pod>(text)?, Source::Answer, same),
         }
         Ok(())
     }
@@ -241,11 +250,11 @@ impl Index {
     /// Takes the answer to a write in which we only said something. That it was said wakes nobody; what others have written meanwhile does.
     pub fn heard(&self, kind: Kind, text: &str) -> Result<(), serde_json::Error> {
         match kind {
-            Kind::PodGang => self.take(serde_json::from_str::<PodGang>(text)?, |former, object| {
+            Kind::PodGang => self.take(serde_json::from_str::<PodGang>(text)?, Source::Answer, |former, object| {
                 let unsaid = |gang: &PodGang| PodGang { status: Some(unsaid(gang)), ..gang.clone() };
                 same(&unsaid(former), &mut unsaid(object))
             }),
-            Kind::Pod => self.take(serde_json::from_str::<Pod>(text)?, |former, object| {
+            Kind::Pod => self.take(serde_json::from_str::<Pod>(text)?, Source::Answer, |former, object| {
                 let unsaid = |pod: &Pod| {
                     let mut pod = pod.clone();
                     let conditions = pod.status.as_mut().and_then(|status| status.conditions.as_mut());

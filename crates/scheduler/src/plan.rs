@@ -145,7 +145,7 @@ pub struct Bind {
     pub zone: Option<String>,
 }
 
-/// A pod that is deleted, if it is still this one.
+/// A pod that is deleted, if it is still as it was seen: it may have done its work meanwhile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delete {
     /// What it is for; one of [`site`].
@@ -154,8 +154,8 @@ pub struct Delete {
     pub namespace: String,
     /// Name of the pod.
     pub pod: String,
-    /// The uid that it must have.
-    pub uid: String,
+    /// The version that it must have.
+    pub version: Version,
 }
 
 /// Fields of a gang's status that are ours, all of them, to be applied on the server side (forced, under [`FIELD_MANAGER`]): what is left

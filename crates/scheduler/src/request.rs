@@ -68,9 +68,11 @@ impl Message {
         Self::new(Method::POST, path, JSON, &binding)
     }
 
-    /// Deletes a pod, if it is still this one.
+    /// Deletes a pod, if it still has this version.
     pub fn delete(delete: &Delete) -> Self {
-        let options = json!({ "apiVersion": "v1", "kind": "DeleteOptions", "preconditions": { "uid": delete.uid } });
+        let Version { uid, resource_version } = &delete.version;
+        let preconditions = json!({ "uid": uid, "resourceVersion": resource_version });
+        let options = json!({ "apiVersion": "v1", "kind": "DeleteOptions", "preconditions": preconditions });
         Self::new(Method::DELETE, path(&pod(&delete.namespace, &delete.pod)), JSON, &options)
     }
 

@@ -9,7 +9,7 @@ use http::Method;
 use kube::Client;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use trellis_api::kinds::config::OperatorConfiguration;
 use trellis_api::names;
 use trellis_api::settings::Settings;
@@ -20,6 +20,7 @@ use trellis_operator::webhooks::{Handler, Reach};
 use trellis_operator::{Operator, Webhooks, lease};
 use trellis_scheduler::{Metrics, Scheduler};
 
+use crate::check::Rule;
 use crate::dice::Dice;
 use crate::journal::Journal;
 use crate::trouble;
@@ -28,6 +29,8 @@ use crate::world::{self, HOLD_SECONDS, SYSTEM};
 
 /// How soon one that died is started again.
 const RESTART: Duration = Duration::from_secs(1);
+/// So many writes within one second are no work any more: decisions and writes chase each other.
+const STORM: u32 = 10_000;
 
 /// Whose life it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -59,11 +62,25 @@ struct Story {
     strike: Option<bool>,
     faults: Option<Faults>,
     crashes: usize,
-    died: Vec<String>,
+    died: Vec<(Rule, String)>,
+    /// Since when writes are counted for a storm, and how many there were.
+    gust: (Instant, u32),
     /// What it sent in all its lives that changes something, but for its lease.
     writes: u64,
     /// What schedulers counted, one for each life.
     metrics: Vec<Metrics>,
+}
+
+impl Story {
+    /// Counts a write; whether there are too many of them.
+    fn is_storm(&mut self) -> bool {
+        let now = Instant::now();
+        if now.duration_since(self.gust.0) >= Duration::from_secs(1) {
+            self.gust = (now, 0);
+        }
+        self.gust.1 += 1;
+        self.gust.1 > STORM
+    }
 }
 
 /// What a life has cost, without a clock: the same seed gives the same.
@@ -124,6 +141,7 @@ impl Life {
             faults: None,
             crashes: 0,
             died: Vec::new(),
+            gust: (Instant::now(), 0),
             writes: 0,
             metrics: Vec::new(),
         };
@@ -173,7 +191,7 @@ impl Life {
     }
 
     /// How often it was struck dead, and what it died of otherwise.
-    pub fn ends(&self) -> (usize, Vec<String>) {
+    pub fn ends(&self) -> (usize, Vec<(Rule, String)>) {
         let story = lock(&self.story);
         (story.crashes, story.died.clone())
     }
@@ -231,8 +249,8 @@ async fn live(ground: Ground) {
             }
             ended = &mut task.0 => match ended {
                 Ok(Ok(())) => {}
-                Ok(Err(why)) => lock(&ground.story).died.push(why),
-                Err(panic) => lock(&ground.story).died.push(panic.to_string()),
+                Ok(Err(why)) => lock(&ground.story).died.push((Rule::Died, why)),
+                Err(panic) => lock(&ground.story).died.push((Rule::Died, panic.to_string())),
             },
         }
         // As a kubelet would, after a while.
@@ -249,6 +267,14 @@ impl Ground {
         }
         // A lease is renewed whether or not there is anything to do.
         story.writes += u64::from(seen.write.is_some() && !seen.target.contains("/leases"));
+        if seen.write.is_some() && story.is_storm() {
+            let what = format!("{} writes without end, at last to {}", self.who.name(), seen.target);
+            story.died.push((Rule::Restless, what));
+            // Nothing of this life gets through any more, so that time can go on.
+            story.lives += 1;
+            self.struck.notify_one();
+            return Fault::LoseRequest;
+        }
         let fault = match story.strike.take_if(|_| seen.write.is_some()) {
             Some(after) => {
                 // Nothing of this life gets through any more.

@@ -109,11 +109,11 @@ impl Play {
 
     /// Whether something was found, or somebody ended who should not.
     fn has_found(&self) -> bool {
-        let died: Vec<String> = self.lives().into_iter().flat_map(|life| life.ends().1).collect();
+        let died: Vec<(Rule, String)> = self.lives().into_iter().flat_map(|life| life.ends().1).collect();
         self.eye.look(|checker| {
             if checker.violations().is_empty() {
-                for why in died {
-                    checker.report(Rule::Died, why, Vec::new());
+                for (rule, why) in died {
+                    checker.report(rule, why, Vec::new());
                 }
             }
             !checker.violations().is_empty()

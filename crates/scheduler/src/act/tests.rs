@@ -249,18 +249,18 @@ async fn nobody_is_said_to_wait_who_does_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn deletions_and_statuses_are_good_for_one_object() {
+async fn deletions_are_good_for_one_version_and_statuses_for_one_object() {
     let stage = stage(Faults::none()).await;
     let actor = actor(&stage, Leadership::always());
     let ground = ground(&stage);
-    let uid =
-        |name: &str| ground.seen.pods[&crate::seen::Key::new("default", name)].metadata.uid.clone().expect("a uid");
-    let delete = |name: &str, uid: String| Delete {
+    let version = |name: &str| Version::of(&ground.seen.pods[&crate::seen::Key::new("default", name)].metadata);
+    let delete = |name: &str, version: Version| Delete {
         site: site::DELETE_UNDONE,
         namespace: "default".to_owned(),
         pod: name.to_owned(),
-        uid,
+        version,
     };
+    let moved = Version { resource_version: "1".to_owned(), ..version("p2") };
     let gang = &ground.seen.pod_gangs[&crate::seen::Key::new("default", "g")].metadata;
     let status = crate::plan::StatusApply {
         target: Target::of(Kind::PodGang, gang),
@@ -271,8 +271,8 @@ async fn deletions_and_statuses_are_good_for_one_object() {
         }),
     };
     let plan = Plan {
-        deletes: vec![delete("p1", uid("p1")), delete("p2", "another".to_owned())],
-        pod_conditions: vec![condition("p2", uid("p2"))],
+        deletes: vec![delete("p1", version("p1")), delete("p2", moved)],
+        pod_conditions: vec![condition("p2", version("p2").uid)],
         statuses: vec![status],
         ..Plan::default()
     };

@@ -193,7 +193,9 @@ pub(crate) fn given_up(written: &Ledger, next: &Ledger) -> Vec<Held> {
         };
         held.extend(places.iter().map(|place| Held { until: *until, was: was(place) }));
     }
-    let entries = next.held.iter().map(|held| &held.was).chain(&next.members);
+    // Who stood before fills nothing that was held.
+    let new = next.members.iter().filter(|entry| !written.members.contains(entry));
+    let entries = next.held.iter().map(|held| &held.was).chain(new);
     let nominated = next.nominated.iter().flat_map(|nomination| &nomination.places);
     let mut others: Vec<(&String, &Spot, &Request)> = entries
         .map(|it| (&it.group, &it.spot, &it.request))
@@ -231,3 +233,6 @@ pub(super) fn of_pod(pod: &Pod) -> Fate {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

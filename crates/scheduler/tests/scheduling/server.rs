@@ -4,7 +4,7 @@ use crate::world::{World, node_of};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use std::sync::Arc;
 use trellis_api::names::annotation;
-use trellis_scheduler::plan::{Bind, Kind, Plan, Target};
+use trellis_scheduler::plan::{Bind, Kind, Plan, Target, Version};
 use trellis_scheduler::seen::Key;
 
 /// One request of a plan.
@@ -73,7 +73,7 @@ impl World {
             Write::Delete(at) => {
                 let delete = &plan.deletes[at];
                 let pod = self.seen.pods.get(&Key::new(&delete.namespace, &delete.pod));
-                let is_same = pod.is_some_and(|pod| pod.metadata.uid.as_deref() == Some(&delete.uid));
+                let is_same = pod.is_some_and(|pod| Version::of(&pod.metadata) == delete.version);
                 if is_same {
                     self.delete_pod(&delete.pod);
                 }

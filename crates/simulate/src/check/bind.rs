@@ -198,11 +198,12 @@ impl Checker {
     }
 
     /// The scheduler is about to delete a pod: its gang has to be marked, or to be undone and its pods made anew by somebody.
-    /// What names a uid is refused for another pod of the name.
-    pub(super) fn check_deletion(&mut self, namespace: &str, name: &str, uid: Option<&str>) {
+    /// What names a uid and a version is refused for another pod of the name, and for one that has changed.
+    pub(super) fn check_deletion(&mut self, namespace: &str, name: &str, uid: Option<&str>, version: Option<&str>) {
         let key = (namespace.to_owned(), name.to_owned());
         // One that is on its way out already may be deleted once more by a request that was not answered.
-        let is_meant = |pod: &&Pod| !pod.is_deleting && uid.is_none_or(|uid| pod.uid == uid);
+        let is_seen = |pod: &Pod| uid.is_none_or(|uid| pod.uid == uid) && version.is_none_or(|it| pod.version == it);
+        let is_meant = |pod: &&Pod| !pod.is_deleting && is_seen(pod);
         let Some(pod) = self.pods.get(&key).filter(is_meant) else { return };
         let Some(id) = pod.gang.clone() else {
             let title = format!("Pod/{namespace}/{name}");

@@ -32,6 +32,7 @@ pub struct Node {
 #[allow(clippy::struct_excessive_bools, reason = "each is a fact that stands in the object by itself")]
 pub struct Pod {
     pub uid: String,
+    pub version: String,
     pub node: Option<String>,
     pub phase: String,
     pub is_deleting: bool,
@@ -198,6 +199,7 @@ pub fn pod(namespace: &str, object: &Value) -> Pod {
     };
     Pod {
         uid: text(&metadata["uid"]),
+        version: text(&metadata["resourceVersion"]),
         node: spec["nodeName"].as_str().filter(|node| !node.is_empty()).map(ToOwned::to_owned),
         phase: text(&object["status"]["phase"]),
         is_deleting: metadata["deletionTimestamp"].is_string(),

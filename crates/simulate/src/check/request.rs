@@ -13,11 +13,11 @@ impl Checker {
         let has_version = given(&body["metadata"]["resourceVersion"]);
         match (method, &parts[..]) {
             ("DELETE", ["api", "v1", "namespaces", namespace, "pods", name]) => {
-                let uid = &body["preconditions"]["uid"];
-                if !given(uid) {
-                    self.blind(&format!("deletes Pod {namespace}/{name} whatever its uid"), path);
+                let (uid, version) = (&body["preconditions"]["uid"], &body["preconditions"]["resourceVersion"]);
+                if !given(uid) || !given(version) {
+                    self.blind(&format!("deletes Pod {namespace}/{name} whatever its uid and version"), path);
                 }
-                self.check_deletion(namespace, name, uid.as_str());
+                self.check_deletion(namespace, name, uid.as_str(), version.as_str());
             }
             ("POST", ["api", "v1", "namespaces", namespace, "pods", name, "binding"])
                 if !has_version || !given(&body["metadata"]["uid"]) =>

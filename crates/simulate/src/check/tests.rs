@@ -94,7 +94,7 @@ fn node(name: &str, rack: &str) -> Value {
 fn pod(name: &'static str, group: &str, gpus: u64, node: &str) -> Step {
     let requests = json!({ "nvidia.com/gpu": gpus.to_string() });
     let mut object = json!({
-        "metadata": { "name": name, "uid": format!("{name}-uid-xxxxxx"), "annotations": {} },
+        "metadata": { "name": name, "uid": format!("{name}-uid-xxxxxx"), "resourceVersion": "7", "annotations": {} },
         "spec": { "schedulerName": "trellis", "containers": [{ "resources": { "requests": requests } }] },
         "status": { "phase": if node.is_empty() { "Pending" } else { "Running" } },
     });
@@ -256,7 +256,7 @@ fn held_room_is_left_alone() {
 #[test]
 fn deletions_are_announced() {
     let deletes = || {
-        let body = json!({ "preconditions": { "uid": "p-uid-xxxxxx" } });
+        let body = json!({ "preconditions": { "uid": "p-uid-xxxxxx", "resourceVersion": "7" } });
         Sends("DELETE", "/api/v1/namespaces/default/pods/p", body)
     };
     let story =
@@ -420,7 +420,8 @@ fn writes_name_what_they_are_good_for() {
     check("a bind of any version", bind(named("p", "")), &[Rule::BlindWrite]);
     check("a bind of any pod", bind(json!({ "metadata": { "resourceVersion": "7" } })), &[Rule::BlindWrite]);
     let delete = |body| vec![Sends("DELETE", "/api/v1/namespaces/default/pods/p", body)];
-    check("a deletion", delete(json!({ "preconditions": { "uid": "p" } })), &[]);
+    check("a deletion", delete(json!({ "preconditions": { "uid": "p", "resourceVersion": "7" } })), &[]);
+    check("a deletion of any version", delete(json!({ "preconditions": { "uid": "p" } })), &[Rule::BlindWrite]);
     check("a deletion of any pod", delete(json!({})), &[Rule::BlindWrite]);
     let writes = |version: &str| {
         let annotations = json!({ "trellis.dev/placement": null });

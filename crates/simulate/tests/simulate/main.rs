@@ -4,11 +4,13 @@
 
 mod plant;
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, Weak};
 
+use futures::FutureExt as _;
+use trellis_cluster::store::Store;
 use trellis_simulate::check::Rule;
-use trellis_simulate::{Options, Report, journal, run};
+use trellis_simulate::{Hook, Options, Report, journal, run};
 
 /// As in the binary.
 #[global_allocator]
@@ -115,4 +117,19 @@ fn what_is_found_is_found_again() {
     let again = play(&Options { replay: Some(read.events), ..options });
     assert_eq!(again.violations.first(), read.violation.as_ref());
     assert_eq!(again.digest, found.digest);
+}
+
+#[test]
+fn nothing_is_left_of_a_world_that_has_ended() {
+    let stores: Arc<Mutex<Vec<Weak<Store>>>> = Arc::default();
+    let kept = Arc::clone(&stores);
+    let hook: Hook = Arc::new(move |_, api| {
+        kept.lock().expect("nobody panics").push(Arc::downgrade(api.store()));
+        async {}.boxed()
+    });
+    let report = play(&Options { seed: first_seed(), events: 60, hook: Some(hook), ..Options::default() });
+    assert!(report.operator_writes > 0 && report.scheduler_writes > 0, "{report:?}");
+    let stores = stores.lock().expect("nobody panics");
+    assert_eq!(stores.len(), report.total());
+    assert!(stores.iter().all(|store| store.upgrade().is_none()), "somebody keeps the store of a run that is over");
 }
