@@ -115,6 +115,8 @@ pub struct Life {
 impl Drop for Life {
     fn drop(&mut self) {
         self.task.abort();
+        // The faults know the story that they are in.
+        lock(&self.story).faults = None;
     }
 }
 
