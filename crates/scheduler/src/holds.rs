@@ -85,22 +85,22 @@ impl Picture<'_> {
         (!nomination.places.is_empty()).then_some(nomination)
     }
 
-    /// What is written that a gang holds, and is being given up by what is under way, or will be by what is written next. A gang that is
-    /// deleted, or has said that it leaves, holds nothing, whatever is written.
+    /// What is written that a gang holds, and is being given up by what is under way, or will be by what is written next: a gang may change
+    /// while something is written on it, and so may lack a group by then that places are held for. A gang that is deleted, or has said that
+    /// it leaves, holds nothing, whatever is written.
     pub fn gives_up(&self, gang: usize) -> Vec<(Place, Arc<[i64]>)> {
         let who = &self.whos[gang];
-        let held = match who.bar {
-            Some(Bar::Deleted) => Vec::new(),
-            Some(Bar::UnderWay) => who.still_held.clone(),
-            _ if who.ledger.is_undone || who.ledger.preempted_by.is_some() => Vec::new(),
-            _ if who.ledger.held.is_empty() && who.ledger.nominated.is_none() => Vec::new(),
-            _ => {
-                let places = self.nominated(gang).cloned().collect();
-                let nominated = Some(Nomination { until: Timestamp::MAX, places, victims: Vec::new() });
-                let next = Ledger { held: self.held(gang), nominated, ..Ledger::default() };
-                given_up(&who.ledger, &next)
-            }
-        };
+        if matches!(who.bar, Some(Bar::Deleted)) {
+            return Vec::new();
+        }
+        let mut held = if let Some(Bar::UnderWay) = who.bar { who.still_held.clone() } else { Vec::new() };
+        let holds_something = !who.ledger.held.is_empty() || who.ledger.nominated.is_some();
+        if holds_something && !who.ledger.is_undone && who.ledger.preempted_by.is_none() {
+            let places = self.nominated(gang).cloned().collect();
+            let nominated = Some(Nomination { until: Timestamp::MAX, places, victims: Vec::new() });
+            let next = Ledger { held: self.held(gang), nominated, ..Ledger::default() };
+            held.extend(given_up(&who.ledger, &next));
+        }
         let held = held.iter().filter(|held| held.until > self.around.now);
         held.filter_map(|held| self.room(gang, &held.was)).collect()
     }

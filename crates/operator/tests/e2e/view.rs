@@ -375,7 +375,7 @@ impl Observer {
         });
         match waited.await {
             Ok(view) => view,
-            Err(_) => panic!("waited in vain for: {what}\n{}", self.lock().view.dump()),
+            Err(_) => panic!("waited in vain\n{}waited for: {what}", self.lock().view.dump()),
         }
     }
 
@@ -391,7 +391,8 @@ impl Shared {
         }
         for (what, law) in &self.laws {
             if let Err(why) = law(&self.view) {
-                self.broken = Some(format!("broken: {what}: {why}\n{}", self.view.dump()));
+                // Said last, where it is still to be seen when only the end of a long message is.
+                self.broken = Some(format!("a law is broken\n{}broken: {what}: {why}", self.view.dump()));
                 return;
             }
         }

@@ -244,27 +244,44 @@ fn a_nomination_of_equals_is_not_believed() {
     check(&mut world, "a: r0n0 r0n1\nb: - -");
 }
 
-/// Room that is being made for a gang is left to it until the write that gives it up stands.
-#[test]
-fn room_that_is_being_made_is_held_until_it_is_given_up() {
+/// The only node is being made free for a group of gang `hi`, which waits, and a ledger that follows from what is written is under way.
+fn made_free(group: &str, gangs: &[&str], after: impl FnOnce(&Ledger) -> Ledger) -> World {
     let mut world = World::new(1, 1);
-    world.gang("hi", "w*1/1@8", None, class("high"));
+    for gang in gangs {
+        world.gang(gang, "w*1/1@8", None, class("high"));
+    }
     let target = Target::of(Kind::PodGang, &world.seen.pod_gangs[&Key::new(NAMESPACE, "hi")].metadata);
     let until = world.now.checked_add(SignedDuration::from_hours(1)).expect("a time");
     let place = Nominated {
-        group: "hi-w".to_owned(),
+        group: group.to_owned(),
         request: Arc::new([("nvidia.com/gpu".to_owned(), 8)].into()),
         spot: Spot { node: "r0n0".to_owned(), zone: None },
     };
     let nominated = Some(Nomination { until, places: vec![place], victims: Vec::new() });
     let before = Ledger { by: world.identity.clone(), at: world.now, nominated, ..Ledger::default() };
-    let after = Ledger { nominated: None, score: Some(0), ..before.clone() };
     let gang = Arc::make_mut(world.seen.pod_gangs.get_mut(&target_key(&target)).expect("hi"));
     let text = before.write().expect("a ledger");
     gang.metadata.annotations.get_or_insert_default().insert(annotation::PLACEMENT.to_owned(), text);
-    world.seen.under_way.insert(target, after.write().unwrap_or_default().into());
-    world.gang("ho", "w*1/1@8", None, class("high"));
+    world.seen.under_way.insert(target, after(&before).write().unwrap_or_default().into());
+    world
+}
+
+/// Room that is being made for a gang is left to it until the write that gives it up stands.
+#[test]
+fn room_that_is_being_made_is_held_until_it_is_given_up() {
+    let after = |before: &Ledger| Ledger { nominated: None, score: Some(0), ..before.clone() };
+    let mut world = made_free("hi-w", &["hi", "ho"], after);
     check(&mut world, "hi: -\nho: -");
+}
+
+/// The same if the group for which room is made goes while something else is written: nobody has given it up yet.
+#[test]
+fn room_of_a_group_that_goes_while_something_is_under_way_is_held_until_it_is_given_up() {
+    let mut world = made_free("hi-v", &["hi", "ho"], Ledger::clone);
+    check(&mut world, "hi: -\nho: -");
+    world.seen.under_way.clear();
+    world.settle();
+    assert_eq!(world.ledger("hi").nominated, None);
 }
 
 /// A gang that loses a group while room is made for it wants less room from then on, and that is written.
