@@ -21,7 +21,7 @@ pub fn name_of(metadata: &ObjectMeta) -> Name {
 #[derive(Debug)]
 pub struct Table<T> {
     objects: BTreeMap<Name, Entry<T>>,
-    /// Uids that we saw go, until the watch says so too, and those that the last list did not have any more.
+    /// Uids that we saw go, until the watch says so too.
     gone: HashSet<String>,
     /// The newest version that the watch has told of. It tells everything in order: what is older and not there has gone since.
     watched: u64,
@@ -155,10 +155,7 @@ impl<T> Table<T> {
         self.listed = true;
         self.gone.clear();
         let Some(named) = self.listing.take() else { return Vec::new() };
-        let missing: Vec<Entry<T>> =
-            self.objects.extract_if(.., |name, _| !named.contains(name)).map(|(_, entry)| entry).collect();
-        self.gone.extend(missing.iter().map(|entry| entry.uid.clone()));
-        missing.into_iter().map(|entry| entry.object).collect()
+        self.objects.extract_if(.., |name, _| !named.contains(name)).map(|(_, entry)| entry.object).collect()
     }
 }
 
@@ -251,9 +248,9 @@ mod tests {
         check("+a/1/5 +b/2/6 [ +a/1/5 ]", "a/1/5");
         // Written by us while the list came in.
         check("+a/1/5 [ +c/3/9 +a/1/5 ]", "a/1/5 c/3/9");
-        // The watch that follows tells what came later; an answer that is late does not count.
-        check("+a/1/5 [ ] +b/2/9 =a/1/8", "b/2/9");
-        check("+a/1/5 [ ] =a/1/6", "");
+        // A list may be older than what was seen; the watch that follows tells what came after it.
+        check("+a/1/5 +b/2/9 [ +b/2/9 ] =a/1/5", "b/2/9");
+        check("+a/1/5 +b/2/9 [ +b/2/9 ] =a/1/5 +a/1/5", "a/1/5 b/2/9");
         check("+a/1/5 [", "a/1/5");
     }
 }
