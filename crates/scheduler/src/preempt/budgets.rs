@@ -1,22 +1,34 @@
 //! PodDisruptionBudgets: a gang that one protects is the last choice, not a forbidden one.
 
 use crate::picture::Picture;
+use crate::seen::Key;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-/// Whether evicting all bound pods of these gangs would break a budget.
-pub(super) fn breaks_any(picture: &Picture<'_>, gangs: &[usize]) -> bool {
-    picture.seen.budgets.iter().any(|(key, budget)| {
+/// How many pods each budget lets go, in the order of the budgets.
+pub(super) fn allowed(picture: &Picture<'_>) -> Vec<usize> {
+    let allowed = |budget: &PodDisruptionBudget| budget.status.as_ref().map_or(0, |status| status.disruptions_allowed);
+    picture.seen.budgets.values().map(|budget| usize::try_from(allowed(budget)).unwrap_or(0)).collect()
+}
+
+/// How many bound pods of these gangs are under each budget.
+pub(super) fn under(picture: &Picture<'_>, gangs: &[usize]) -> Vec<usize> {
+    let under = |(key, budget): (&Key, &Arc<PodDisruptionBudget>)| {
         let bound = |gang: &usize| {
             let pods = picture.gangs[*gang].pods.iter().filter(|pod| pod.bound.is_some());
             pods.filter(|pod| picture.pod(*gang, &pod.name).is_some_and(|pod| covers(budget, pod))).count()
         };
-        let here = gangs.iter().filter(|gang| picture.gangs[**gang].id.namespace == *key.namespace);
-        let evicted: usize = here.map(bound).sum();
-        let allowed = budget.status.as_ref().map_or(0, |status| status.disruptions_allowed);
-        evicted > usize::try_from(allowed).unwrap_or(0)
-    })
+        gangs.iter().filter(|gang| picture.gangs[**gang].id.namespace == *key.namespace).map(bound).sum()
+    };
+    picture.seen.budgets.iter().map(under).collect()
+}
+
+/// How many budgets are broken if all of these go: each a list of how many pods are under each budget.
+pub(super) fn broken<'a>(allowed: &[usize], going: impl Iterator<Item = &'a Vec<usize>> + Clone) -> usize {
+    let goes = |budget: usize| going.clone().filter_map(|under| under.get(budget)).sum::<usize>();
+    (0..allowed.len()).filter(|budget| goes(*budget) > allowed[*budget]).count()
 }
 
 fn covers(budget: &PodDisruptionBudget, pod: &k8s_openapi::api::core::v1::Pod) -> bool {

@@ -30,6 +30,9 @@ struct Unit {
     gangs: Vec<usize>,
     pods: usize,
     priority: i32,
+    /// How many of the pods are under each budget.
+    under: Vec<usize>,
+    /// Whether that alone breaks one.
     is_protected: bool,
 }
 
@@ -38,6 +41,8 @@ pub(super) struct Search {
     questions: usize,
     /// Gangs that leave already.
     taken: BTreeSet<usize>,
+    /// How many more pods each budget lets go.
+    allowed: Vec<usize>,
     scaled: HashMap<usize, Vec<usize>>,
     lowest: Option<i32>,
     /// Gangs like these have found nobody.
@@ -55,7 +60,8 @@ impl Search {
         }
         let lowest = (0..picture.gangs.len()).filter(|gang| is_evictable(picture, *gang));
         let lowest = lowest.map(|gang| picture.gangs[gang].priority).min();
-        Self { questions: 0, taken: BTreeSet::new(), scaled, lowest, hopeless: BTreeSet::new() }
+        let (taken, hopeless) = (BTreeSet::new(), BTreeSet::new());
+        Self { questions: 0, taken, allowed: budgets::allowed(picture), scaled, lowest, hopeless }
     }
 
     /// Who has to leave for a gang; none if that would not help.
@@ -87,6 +93,8 @@ impl Search {
         };
         let others: Vec<usize> = self.taken.iter().filter(is_there).copied().collect();
         self.taken.extend(&found.victims);
+        let under = budgets::under(picture, &found.victims);
+        self.allowed.iter_mut().zip(under).for_each(|(allowed, under)| *allowed = allowed.saturating_sub(under));
         Some(Found { victims: sorted([found.victims, others].concat()), ..found })
     }
 
@@ -109,8 +117,9 @@ impl Search {
             }
             let gangs: Vec<usize> = std::iter::once(at).chain(along.iter().copied()).collect();
             let priority = gangs.iter().map(|at| picture.gangs[*at].priority).max().unwrap_or(priority);
-            let is_protected = budgets::breaks_any(picture, &gangs);
-            units.push(Unit { pods: pods(picture, &gangs), gangs, priority, is_protected });
+            let under = budgets::under(picture, &gangs);
+            let is_protected = budgets::broken(&self.allowed, std::iter::once(&under)) > 0;
+            units.push(Unit { pods: pods(picture, &gangs), gangs, priority, under, is_protected });
         }
         units
     }
@@ -171,9 +180,9 @@ impl Quest<'_, '_> {
 
     fn cost(&self, units: &[usize]) -> Cost {
         let gangs = self.gangs_of(units);
-        let protected = units.iter().filter(|unit| self.units[**unit].is_protected).count();
+        let broken = budgets::broken(&self.search.allowed, units.iter().map(|unit| &self.units[*unit].under));
         let priority = units.iter().map(|unit| self.units[*unit].priority).max().unwrap_or(i32::MIN);
-        (protected, pods(self.picture, &gangs), gangs.len(), priority)
+        (broken, pods(self.picture, &gangs), gangs.len(), priority)
     }
 
     /// Those of the units that have pods on the nodes that the gang would take.

@@ -96,23 +96,50 @@ fn a_base_takes_its_scaled_gangs_along() {
     check(&mut world, "b: -\nhi: r0n0 r0n1 r0n2\ns: -");
 }
 
-#[test]
-fn budgets_make_a_last_choice() {
-    let mut world = full(["low", "low", "low", "low"]);
-    let (pod, _) = world.pods_of("a").remove(0);
+/// Puts the pods of these gangs under a budget that lets so many go.
+fn protect(world: &mut World, gangs: &[&str], allowed: i32) {
     let budget: PodDisruptionBudget = serde_json::from_value(serde_json::json!({
         "metadata": { "namespace": NAMESPACE, "name": "p" },
         "spec": { "selector": { "matchLabels": { "app": "a" } } },
-        "status": { "disruptionsAllowed": 0, "currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1 },
+        "status": { "disruptionsAllowed": allowed, "currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1 },
     }))
     .expect("a budget");
     world.seen.budgets.insert(Key::new(NAMESPACE, "p"), Arc::new(budget));
-    let pod = Arc::make_mut(world.seen.pods.get_mut(&Key::new(NAMESPACE, &pod)).expect("the pod"));
-    pod.metadata.labels = Some([("app".to_owned(), "a".to_owned())].into());
+    for (name, _) in gangs.iter().flat_map(|gang| world.pods_of(gang)).collect::<Vec<_>>() {
+        let pod = Arc::make_mut(world.seen.pods.get_mut(&Key::new(NAMESPACE, &name)).expect("the pod"));
+        pod.metadata.labels = Some([("app".to_owned(), "a".to_owned())].into());
+    }
+}
+
+#[test]
+fn budgets_make_a_last_choice() {
+    let mut world = full(["low", "low", "low", "low"]);
+    protect(&mut world, &["a"], 0);
     world.gang("hi", "w*3/3@8", None, class("high"));
     check(&mut world, "a: r0n0\nb: -\nc: -\nd: -\nhi: r0n1 r1n0 r1n1");
     world.gang("ho", "w*1/1@8", None, class("high"));
     check(&mut world, "a: -\nb: -\nc: -\nd: -\nhi: r0n1 r1n0 r1n1\nho: r0n0");
+}
+
+/// One of these may go, two may not.
+#[test]
+fn a_budget_is_held_against_all_that_go() {
+    let mut world = full(["low", "low", "low", "low"]);
+    protect(&mut world, &["a", "b"], 1);
+    world.gang("hi", "w*2/2@8", Some("rack"), class("high"));
+    check(&mut world, "a: r0n0\nb: r0n1\nc: -\nd: -\nhi: r1n0 r1n1");
+}
+
+/// The same for gangs that leave for two others in one decision.
+#[test]
+fn a_budget_is_held_against_all_that_go_for_several_gangs() {
+    let mut world = full(["low", "low", "low", "low"]);
+    protect(&mut world, &["a", "b"], 1);
+    world.gang("hi", "w*1/1@8", None, class("high"));
+    world.gang("ho", "w*1/1@8", None, class("high"));
+    world.settle();
+    let left = [world.show().contains("a: -"), world.show().contains("b: -")];
+    assert!(left != [true, true], "{}", world.show());
 }
 
 #[test]
