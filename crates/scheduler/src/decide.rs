@@ -133,7 +133,7 @@ impl Round {
                 return Draft { site: site::UNDO, after, ..Draft::default() };
             }
             // Nobody would make anew what has no owner: then it stays as it is.
-            let after = Ledger { score: who.ledger.score, ..picture.after(gang, &[], true) };
+            let after = Ledger { score: who.ledger.score, ..picture.after(gang, &[], &|_| true) };
             return Draft { site: site::FINISH, after, binds: picture.finish(gang), ..Draft::default() };
         }
         if picture.is_quiet(gang) {
@@ -151,8 +151,13 @@ impl Round {
         };
         draft.is_placed = !placed.is_empty();
         // Members that have to move stay written down until they are given another place, or are found to have none.
-        let stays = placed.is_empty() && (decision.outcome == Outcome::Placed || !picture.given_up.is_empty());
-        draft.after = picture.after(gang, placed, stays);
+        let is_later = |pod: &str| decision.placed.iter().any(|(at, _)| picture.gangs[gang].pods[*at].name == pod);
+        let is_open = |pod: &str| match decision.outcome {
+            Outcome::Placed => who.bar.is_some() || is_later(pod),
+            _ => false,
+        };
+        let stays = |pod: &str| placed.is_empty() && (!picture.given_up.is_empty() || is_open(pod));
+        draft.after = picture.after(gang, placed, &stays);
         draft.after.score = self.score(picture, gang, placed);
         if draft.is_placed {
             plan.notes.extend(picture.passed_over(gang, placed));
@@ -302,15 +307,15 @@ impl Picture<'_> {
     }
 
     /// The ledger of a gang once these members have got their places: those that stand, those that were begun, the new ones; and what
-    /// is held for others.
-    fn after(&self, gang: usize, placed: &[(usize, Place)], stays: bool) -> Ledger {
+    /// is held for others. `stays` tells of members that have to move whether they are written down where they were all the same.
+    fn after(&self, gang: usize, placed: &[(usize, Place)], stays: &dyn Fn(&str) -> bool) -> Ledger {
         let (who, it) = (&self.whos[gang], &self.gangs[gang]);
         let mut members = Vec::with_capacity(it.pods.len());
         let mut known: std::collections::HashSet<&str> = std::collections::HashSet::new();
         for (entry, fate) in who.ledger.members.iter().zip(&who.fates) {
             let spot = match fate {
                 Fate::Standing(spot) => spot,
-                Fate::Begun if stays || !who.moving.contains(&entry.pod) => &entry.spot,
+                Fate::Begun if !who.moving.contains(&entry.pod) || stays(&entry.pod) => &entry.spot,
                 _ => continue,
             };
             known.insert(&entry.pod);

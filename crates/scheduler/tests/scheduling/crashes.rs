@@ -193,6 +193,24 @@ fn a_place_that_somebody_else_took_is_replaced_inside_the_rack() {
     assert_eq!(world.show(), "a: r0n0 r0n2", "{}", world.log.join("\n"));
 }
 
+/// What is begun and cannot be finished is no plan any more, also where the gang can do without: the member waits like any other.
+#[test]
+fn a_member_above_the_minimum_whose_place_is_gone_waits() {
+    let mut world = World::new(1, 2);
+    world.gang("a", "w*2/1@8", Some("rack"), |_| {});
+    world.apply(&world.decide());
+    let plan = world.decide();
+    for write in &writes(&plan)[..=1] {
+        world.write(&plan, write);
+    }
+    world.lose_node(&plan.gangs[0].binds[1].node.clone());
+    world.settle();
+    assert_eq!(world.ledger("a").members.len(), 1, "{}", world.log.join("\n"));
+    world.add_node(0, 5);
+    world.settle();
+    assert_eq!(world.show(), "a: r0n0 r0n5");
+}
+
 #[test]
 fn labels_that_change_before_the_bind_count() {
     let mut world = World::new(2, 3);
