@@ -350,3 +350,30 @@ async fn one_life(ground: Ground, client: Client, life: usize) -> Result<(), Str
 async fn answer(handler: Handler, request: http::Request<Bytes>) -> http::Response<Bytes> {
     handler.answer(request.uri().path(), request.body()).await.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_storm_is_many_writes_within_a_second() {
+        let mut story = Story {
+            lives: 0,
+            dice: Dice::aside(1, 1),
+            is_calm: true,
+            strike: None,
+            faults: None,
+            crashes: 0,
+            died: Vec::new(),
+            gust: (Instant::now(), 0),
+            writes: 0,
+            metrics: Vec::new(),
+        };
+        for _ in 0..3 {
+            assert!((0..STORM).all(|_| !story.is_storm()));
+            sleep(Duration::from_secs(1)).await;
+        }
+        assert!((0..STORM).all(|_| !story.is_storm()));
+        assert!(story.is_storm());
+    }
+}
