@@ -129,7 +129,7 @@ impl Actor {
                 Err(Refusal::Busy(_)) => {
                     return Outcome::Failed(failure(write, "the API server is too busy"));
                 }
-                Err(Refusal::Lost(error)) => return self.unanswered(write, &error).await,
+                Err(Refusal::Lost(error)) => return Outcome::Failed(failure(write, &error)),
                 Err(Refusal::Status(status)) => return self.refused(write, &status).await,
             }
         }
@@ -170,17 +170,6 @@ impl Actor {
             Err(error) => return Outcome::Failed(failure(write, &error)),
         }
         Outcome::Done
-    }
-
-    /// What was made may be there all the same. It has to be known before the next decision: the name of a pod follows from whom it replaces,
-    /// so once that one is gone another would be made beside it.
-    async fn unanswered(&self, write: &Write, error: &str) -> Outcome {
-        if matches!(write.action, Action::Create(_))
-            && let Ok(Some(text)) = self.read(&write.target).await
-        {
-            self.heard(write.target.kind, &text, is_for_deployment(write));
-        }
-        Outcome::Failed(failure(write, error))
     }
 
     async fn refused(&self, write: &Write, status: &Status) -> Outcome {

@@ -23,6 +23,8 @@ const RETRY_FIRST: Duration = Duration::from_millis(100);
 const RETRY_LAST: Duration = Duration::from_secs(30);
 /// How many passes in a row may find only that they were decided on an old view, before it is tried again later.
 const STALE_MAX: u32 = 5;
+/// After so many passes of a turn it is looked whether what they are for is still there.
+const LOOK_EVERY: u32 = 16;
 /// How many passes one turn of a key may take; a bound, should decisions and writes chase each other.
 const PASSES_MAX: u32 = 10_000;
 
@@ -125,8 +127,12 @@ impl Workers {
 
     /// One turn of a set, or of what becomes one: what is due is decided and done, until nothing is left.
     pub async fn turn(&self, key: &Key, about: Target, decide: impl Fn(&[Failure]) -> Plan) -> Turn {
-        let (mut stale, mut was_stale) = (0, false);
-        for _ in 0..PASSES_MAX {
+        let mut stale = 0;
+        for pass in 1..=PASSES_MAX {
+            // Whose objects these are may have gone: then all that is made is collected at once, and made again, until that is heard.
+            if pass.is_multiple_of(LOOK_EVERY) {
+                self.actor.look_at(&about).await;
+            }
             let failures = self.attempts.failures(key);
             let plan = decide(&failures);
             if plan.writes.is_empty() {
@@ -139,13 +145,7 @@ impl Workers {
                     stale = 0;
                     plan.notes.into_iter().for_each(|note| self.say(note));
                 }
-                Carried::Stale if stale < STALE_MAX => {
-                    stale += 1;
-                    // Whose objects these are may have gone: then all that is made is collected at once, and made again, until that is heard.
-                    if std::mem::replace(&mut was_stale, true) {
-                        self.actor.look_at(&about).await;
-                    }
-                }
+                Carried::Stale if stale < STALE_MAX => stale += 1,
                 Carried::Stale => {
                     let description = "the objects keep changing under our hands".to_owned();
                     return Turn::Failed(vec![Failure { code: "ERR_STALE".to_owned(), description }]);

@@ -172,8 +172,11 @@ pub async fn tas15_disaggregated(world: &World) {
 }
 
 pub async fn tas16_disaggregated_replicas(world: &World) {
-    let workload = disaggregated(clique("pworker", 1, 1).pack("host")).replicas(2);
-    let view = check(world, NODES, workload, 20, &[]).await;
+    // Where a base goes hangs on what is known by then to be scaled from it, so all of it is there before there is room.
+    world.create(&disaggregated(clique("pworker", 1, 1).pack("host")).replicas(2)).await;
+    world.until("all pods are there", |view| view.live().count() == 20).await;
+    world.open(NODES).await;
+    let view = world.ready(20).await;
     (0..2).for_each(|replica| shares(world, &view, replica));
 }
 
