@@ -326,6 +326,10 @@ impl Picture<'_> {
         let given = placed.iter().map(|(pod, place)| (&it.pods[*pod], *place));
         members.extend(bound.chain(given).filter_map(|(pod, place)| self.entry(gang, pod, place)));
         let mut held = self.held(gang);
+        if !placed.is_empty() {
+            // Where a node was that is gone, nobody can come back to: the gang is where its members are given places now.
+            held.retain(|held| self.place(&held.was.spot).is_some());
+        }
         for (pod, place) in placed {
             use_up(&mut held, &it.groups[it.pods[*pod].group].name, &self.spot(*place).node);
         }

@@ -210,3 +210,18 @@ fn one_that_was_recreated_holds_nothing() {
         assert_eq!(world.ledger("a").held.len(), held, "{seconds}\n{}", world.log.join("\n"));
     }
 }
+
+/// Nobody comes back to nodes that are gone: once the gang is elsewhere, nothing keeps it apart from there.
+#[test]
+fn nothing_is_held_where_there_is_no_node_once_the_gang_is_elsewhere() {
+    let mut world = World::new(2, 2);
+    world.gang("a", "w*2/1@8", Some("rack"), |_| {});
+    world.settle();
+    assert_eq!(world.show(), "a: r0n0 r0n1");
+    world.occupy("other", "r1n1", 8);
+    world.lose_node("r0n0");
+    world.lose_node("r0n1");
+    world.settle();
+    let placed = world.pods_of("a").iter().filter(|(_, pod)| crate::world::node_of(pod) == Some("r1n0")).count();
+    assert_eq!((placed, world.ledger("a").held), (1, Vec::new()), "{}", world.show());
+}
