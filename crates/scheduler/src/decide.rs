@@ -11,7 +11,7 @@ use crate::seen::Seen;
 use crate::settings::Around;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use trellis_api::names::annotation;
-use trellis_engine::{Decision, Gang, GangName, NodeId, Options, Outcome, Place, Snapshot, order, plan_on};
+use trellis_engine::{Decision, Gang, GangName, Hold, NodeId, Options, Outcome, Place, Snapshot, order, plan_on};
 use trellis_lower::problem::passed_over;
 
 /// What is to be done now. Pure, and level-driven: nothing that matters is remembered from call to call but what stands in the objects.
@@ -82,6 +82,7 @@ impl Round {
         }
         let mut late = picture.ties.late(&order(&picture.gangs), |gang| !decisions[gang].placed.is_empty());
         late.extend(too_early(&picture.gangs, &decisions));
+        late.extend(squeezed_in(picture, &decisions));
         Self {
             snapshot,
             engine: trellis_engine::Plan { decisions },
@@ -233,6 +234,17 @@ fn relevant(gangs: &[Gang]) -> Vec<usize> {
     (0..gangs.len()).filter(|at| is_relevant[*at]).collect()
 }
 
+/// What is held for a gang and not filled, as it stands, by members that are given places.
+fn unfilled<'g>(gang: &'g Gang, decision: &Decision) -> Vec<&'g Hold> {
+    let mut taken: Vec<(usize, Place, &[i64])> =
+        decision.placed.iter().map(|(pod, place)| (gang.pods[*pod].group, *place, &*gang.pods[*pod].request)).collect();
+    let is_unfilled = |hold: &&Hold| {
+        let at = taken.iter().position(|taken| *taken == (hold.group, hold.place, &*hold.request));
+        at.map(|at| taken.swap_remove(at)).is_none()
+    };
+    gang.holds.iter().filter(is_unfilled).collect()
+}
+
 /// Gangs that are given room which is still held for another, because that one finds its place elsewhere in the same plan: until this is
 /// written, the room is held.
 fn too_early(gangs: &[Gang], decisions: &[Decision]) -> Vec<usize> {
@@ -241,13 +253,8 @@ fn too_early(gangs: &[Gang], decisions: &[Decision]) -> Vec<usize> {
         if decision.placed.is_empty() {
             continue;
         }
-        let mut taken: Vec<(usize, Place, &[i64])> =
-            decision.placed.iter().map(|(pod, place)| (it.pods[*pod].group, *place, &*it.pods[*pod].request)).collect();
-        for hold in &it.holds {
-            match taken.iter().position(|taken| *taken == (hold.group, hold.place, &*hold.request)) {
-                Some(at) => drop(taken.swap_remove(at)),
-                None => given_back.entry(hold.place.node).or_default().push(gang),
-            }
+        for hold in unfilled(it, decision) {
+            given_back.entry(hold.place.node).or_default().push(gang);
         }
     }
     let is_early = |gang: usize| {
@@ -255,6 +262,42 @@ fn too_early(gangs: &[Gang], decisions: &[Decision]) -> Vec<usize> {
         holders.into_iter().any(|holder| *holder != gang && gangs[*holder].priority >= gangs[gang].priority)
     };
     if given_back.is_empty() { Vec::new() } else { (0..gangs.len()).filter(|gang| is_early(*gang)).collect() }
+}
+
+/// Gangs that are given room beside what is held for others of their own or a higher priority, on nodes where all of it together is too
+/// much: members above the minimum of still higher ones were given what is held after that. They are decided again beside these.
+fn squeezed_in(picture: &Picture<'_>, decisions: &[Decision]) -> Vec<usize> {
+    let gangs = &picture.gangs;
+    let mut held: BTreeMap<NodeId, Vec<(usize, &Hold)>> = BTreeMap::new();
+    for (gang, (it, decision)) in gangs.iter().zip(decisions).enumerate().filter(|(_, (it, _))| !it.holds.is_empty()) {
+        unfilled(it, decision).into_iter().for_each(|hold| held.entry(hold.place.node).or_default().push((gang, hold)));
+    }
+    if held.is_empty() {
+        return Vec::new();
+    }
+    let allocatable = |node: &NodeId| picture.cluster.nodes[crate::picture::index(*node)].allocatable.clone();
+    let mut free: BTreeMap<NodeId, Vec<i64>> = held.keys().map(|node| (*node, allocatable(node))).collect();
+    let mut charge = |node: NodeId, request: &[i64]| {
+        if let Some(free) = free.get_mut(&node) {
+            free.iter_mut().zip(request).for_each(|(free, amount)| *free -= amount);
+        }
+    };
+    picture.cluster.occupants.iter().chain(&picture.leaving).for_each(|it| charge(it.node, &it.request));
+    picture.given_up.iter().for_each(|(place, request)| charge(place.node, request));
+    for (it, decision) in gangs.iter().zip(decisions) {
+        let bound = it.pods.iter().filter_map(|pod| Some((pod.bound?, &pod.request)));
+        let placed = decision.placed.iter().map(|(pod, place)| (*place, &it.pods[*pod].request));
+        bound.chain(placed).for_each(|(place, request)| charge(place.node, request));
+    }
+    held.iter()
+        .flat_map(|(node, holds)| holds.iter().map(move |hold| (node, hold.1)))
+        .for_each(|(node, hold)| charge(*node, &hold.request));
+    held.retain(|node, _| free[node].iter().any(|free| *free < 0));
+    let is_squeezed_in = |gang: &usize| {
+        let nodes = decisions[*gang].placed.iter().filter_map(|(_, place)| held.get(&place.node));
+        nodes.flatten().any(|(holder, _)| holder != gang && gangs[*holder].priority >= gangs[*gang].priority)
+    };
+    (0..gangs.len()).filter(is_squeezed_in).collect()
 }
 
 /// Gangs that are held back until their base has a place, and these bases, as far as they are not looked at anyway.

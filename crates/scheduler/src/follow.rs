@@ -14,7 +14,7 @@ use kube::Resource;
 use kube::api::{Api, ListParams, WatchEvent, WatchParams};
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use crate::index::{Index, Kept};
 use crate::metrics::Metrics;
@@ -217,6 +217,7 @@ where
             params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
             if params.continue_token.is_none() {
                 index.end_list::<T>();
+                debug!(kind = T::KIND, version, "listed");
                 self.version = version;
                 return End::Well;
             }

@@ -333,6 +333,22 @@ fn room_of_a_group_that_is_gone_is_given_up() {
     check(&mut world, "hi: r0n0\nlow: - -");
 }
 
+/// Members above the minimum come last, and may take what is held for a less important gang; who is still less important has no part in
+/// that.
+#[test]
+fn nobody_is_squeezed_in_beside_what_is_held() {
+    let mut world = World::new(1, 1);
+    world.gang("mid", "w*1/1@2", None, class("high"));
+    world.settle();
+    world.wanted.remove("mid");
+    let pod = world.pods_of("mid").remove(0).0;
+    world.delete_pod(&pod);
+    world.gang("top", "w*3/1@2", None, class("top"));
+    world.gang("low", "w*1/1@2", None, class("low"));
+    world.settle();
+    assert_eq!(world.show(), "low: -\nmid: \ntop: r0n0 r0n0 r0n0");
+}
+
 fn target_key(target: &Target) -> Key {
     Key::new(&target.namespace, &target.name)
 }
