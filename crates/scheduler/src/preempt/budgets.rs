@@ -26,8 +26,8 @@ pub(super) fn under(picture: &Picture<'_>, gangs: &[usize]) -> Vec<usize> {
 }
 
 /// How many budgets are broken if all of these go: each a list of how many pods are under each budget.
-pub(super) fn broken<'a>(allowed: &[usize], going: impl Iterator<Item = &'a Vec<usize>> + Clone) -> usize {
-    let goes = |budget: usize| going.clone().filter_map(|under| under.get(budget)).sum::<usize>();
+pub(super) fn broken(allowed: &[usize], going: &[&Vec<usize>]) -> usize {
+    let goes = |budget: usize| going.iter().filter_map(|under| under.get(budget)).sum::<usize>();
     (0..allowed.len()).filter(|budget| goes(*budget) > allowed[*budget]).count()
 }
 

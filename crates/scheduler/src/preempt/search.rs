@@ -118,7 +118,7 @@ impl Search {
             let gangs: Vec<usize> = std::iter::once(at).chain(along.iter().copied()).collect();
             let priority = gangs.iter().map(|at| picture.gangs[*at].priority).max().unwrap_or(priority);
             let under = budgets::under(picture, &gangs);
-            let is_protected = budgets::broken(&self.allowed, std::iter::once(&under)) > 0;
+            let is_protected = budgets::broken(&self.allowed, &[&under]) > 0;
             units.push(Unit { pods: pods(picture, &gangs), gangs, priority, under, is_protected });
         }
         units
@@ -180,7 +180,8 @@ impl Quest<'_, '_> {
 
     fn cost(&self, units: &[usize]) -> Cost {
         let gangs = self.gangs_of(units);
-        let broken = budgets::broken(&self.search.allowed, units.iter().map(|unit| &self.units[*unit].under));
+        let under: Vec<&Vec<usize>> = units.iter().map(|unit| &self.units[*unit].under).collect();
+        let broken = budgets::broken(&self.search.allowed, &under);
         let priority = units.iter().map(|unit| self.units[*unit].priority).max().unwrap_or(i32::MIN);
         (broken, pods(self.picture, &gangs), gangs.len(), priority)
     }
