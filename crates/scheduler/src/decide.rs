@@ -293,8 +293,13 @@ fn squeezed_in(picture: &Picture<'_>, decisions: &[Decision]) -> Vec<usize> {
         .flat_map(|(node, holds)| holds.iter().map(move |hold| (node, hold.1)))
         .for_each(|(node, hold)| charge(*node, &hold.request));
     held.retain(|node, _| free[node].iter().any(|free| *free < 0));
+    // What was short before is no reason: nobody who asks for that is given room there, and others need none of it.
+    let asks = |gang: usize, pod: usize, node: NodeId| {
+        gangs[gang].pods[pod].request.iter().zip(&free[&node]).any(|(amount, free)| *amount > 0 && *free < 0)
+    };
     let is_squeezed_in = |gang: &usize| {
-        let nodes = decisions[*gang].placed.iter().filter_map(|(_, place)| held.get(&place.node));
+        let placed = decisions[*gang].placed.iter().map(|(pod, place)| (*pod, place.node));
+        let nodes = placed.filter_map(|(pod, node)| held.get(&node).filter(|_| asks(*gang, pod, node)));
         nodes.flatten().any(|(holder, _)| holder != gang && gangs[*holder].priority >= gangs[*gang].priority)
     };
     (0..gangs.len()).filter(is_squeezed_in).collect()
